@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* store.h - one HDF5 file (and those it links to) as objects, attributes and
+ * element bytes. The only door to libhdf5: no HDF5 type crosses it.
+ *
+ * A store is one generation of FILE: it is opened once, and once FILE has
+ * changed under it every call answers -ESTALE (changed in place) or goes on
+ * with the old bytes (FILE was replaced). Whoever wants the new state opens a
+ * new store. Thread-safe. HDF5 is entered under one lock; chunk bytes are read
+ * and decoded outside of it.
+ *
+ * Errors beside the usual: -ESTALE (above), -EAGAIN (another program has FILE
+ * locked for writing and did not let go in time), -EIO (damaged, or a filter is
+ * missing: the fault is recorded with dataset, chunk and filter), -EACCES (raw
+ * or virtual data outside the directory that may be read). */
+#ifndef H5FS_STORE_H
+#define H5FS_STORE_H
+
+#include <time.h>
+
+#include "h5fs/array.h"
+#include "h5fs/base.h"
+
+struct store;
+
+enum external_mode { EXTERNAL_INSIDE, EXTERNAL_FOLLOW, EXTERNAL_HIDE };
+struct store_options {
+	enum external_mode external;
+	struct cache *cache;   /* decoded chunks go here; not owned */
+	struct faults *faults; /* not owned */
+	unsigned lock_wait_ms; /* how long to wait for a writer; 0: 10,000 */
+};
+/* On failure *ret_why is one line for people: what is wrong with FILE and the
+ * remedy, without FILE's name; the caller frees it. */
+int store_open(const char *path, const struct store_options *opts,
+	       struct store **ret_store, char **ret_why);
+void store_close(struct store *s);
+DEFINE_CLEANUP(struct store *, store_close)
+
+enum store_change { STORE_SAME, STORE_CHANGED, STORE_REPLACED };
+/* Cheap (two system calls): compares FILE with what was opened. */
+enum store_change store_check(struct store *s);
+/* 0, or -ESTALE once FILE was changed in place: one system call a file. */
+int store_fresh(struct store *s);
+/* Told with a notice at mount: "read without a lock: ...", or NULL. */
+const char *store_warning(const struct store *s);
+const char *store_path(const struct store *s); /* absolute, links resolved */
+/* Of FILE when it was opened. */
+void store_times(const struct store *s, struct timespec *ret_mtime,
+		 uint64_t *ret_dev, uint64_t *ret_ino);
+bool store_is_swmr(const struct store *s);
+
+struct store_stats {
+	uint64_t bytes_read;	 /* of raw data, from the files */
+	uint64_t chunks_decoded; /* by our own filters */
+	uint64_t library_reads;	 /* through H5Dread */
+	uint64_t locates;	 /* chunk addresses asked of the library */
+};
+void store_get_stats(struct store *s, struct store_stats *ret_stats);
+
+/* ---- objects ---- */
+/* An object: the file it lies in (0: FILE) and its header's address there.
+ * Good for as long as the store; the address is the same at the next mount. */
+struct obj_id {
+	uint32_t file;
+	uint64_t addr;
+};
+enum obj_kind { OBJ_GROUP, OBJ_DATASET, OBJ_DATATYPE };
+struct obj_info {
+	struct obj_id id;
+	enum obj_kind kind;
+	uint32_t links;	       /* hard links to it */
+	struct timespec mtime; /* 0: not tracked */
+	uint64_t file_key;     /* stable over mounts: FILE is 0, another file a
+				* hash of its path from FILE's directory */
+};
+int store_root(struct store *s, struct obj_info *ret_info);
+
+enum link_kind { LINK_HARD, LINK_SOFT, LINK_EXTERNAL };
+struct link {
+	char *name; /* bytes as stored */
+	enum link_kind kind;
+	char *target;	   /* SOFT, EXTERNAL: path as stored */
+	char *target_file; /* EXTERNAL: file name as stored */
+	/* HARD, and EXTERNAL where it may be and can be followed: 0, and info
+	 * is filled. Otherwise why not (-ENOENT, -EACCES, -EIO...). */
+	int resolved;
+	struct obj_info info;
+};
+struct link_page {
+	size_t count;
+	struct link *links; /* in name order, bytewise */
+	uint64_t next;	    /* where the next page starts; 0: no more */
+	struct arena *arena;
+};
+void link_page_done(struct link_page *p);
+/* Links of a group from position `from` (0, then ->next), at most `max`. */
+int store_links(struct store *s, struct obj_id group, uint64_t from, size_t max,
+		struct link_page *ret_page);
+/* Follows a path from a group (absolute: from the root of its file) as HDF5
+ * does, through soft and external links. -ENOENT: dangling; -ELOOP; -EACCES:
+ * it leaves the directory that may be read. */
+int store_resolve(struct store *s, struct obj_id group, const char *path,
+		  struct obj_info *ret_info);
+/* The one path by which an object is known: of a group the shortest, then the
+ * bytewise first; of a dataset or datatype the deepest in such groups, then the
+ * shortest, then the first (a shortcut at the top does not rename what it points
+ * to). External links to groups count. Walks the whole file once, when first
+ * asked. -ENOENT: no path leads there. The caller frees *ret_path. */
+int store_path_of(struct store *s, struct obj_id id, char **ret_path);
+/* Number of links, without reading them. */
+int store_link_count(struct store *s, struct obj_id group, uint64_t *ret_count);
+/* Description of a committed datatype. */
+int store_datatype(struct store *s, struct obj_id id, struct dtype **ret_type);
+
+/* ---- attributes, of any object ---- */
+struct attr_list {
+	size_t count;
+	char **names; /* bytes as stored, in name order */
+	struct arena *arena;
+};
+void attr_list_done(struct attr_list *l);
+int store_attrs(struct store *s, struct obj_id id, struct attr_list *ret_list);
+/* -ENODATA: no such attribute. */
+int store_attr(struct store *s, struct obj_id id, const char *name,
+	       struct array **ret_value);
+
+/* ---- datasets ---- */
+enum storage {
+	STORAGE_COMPACT, STORAGE_CONTIGUOUS, STORAGE_CHUNKED, STORAGE_VIRTUAL,
+	STORAGE_EXTERNAL, /* contiguous in other files */
+};
+struct filter_info {
+	unsigned id;
+	char name[32];	/* "gzip", "shuffle", "lzf", ... or "filter 32008" */
+	bool available; /* ours, or the library's */
+};
+struct dataset_info {
+	struct obj_info obj;
+	const struct dtype *type;
+	bool null;
+	unsigned rank;
+	uint64_t dims[DT_MAX_RANK];
+	uint64_t maxdims[DT_MAX_RANK]; /* UINT64_MAX: unlimited */
+	uint64_t count;		       /* elements; UINT64_MAX: more than fit */
+	enum storage storage;
+	uint64_t chunk[DT_MAX_RANK]; /* CHUNKED */
+	unsigned nfilters;
+	struct filter_info filters[32];
+	bool direct; /* bytes are read and decoded without the library */
+};
+/* A dataset opened for reading; counted. */
+struct dset;
+/* path is for messages only. */
+int dset_open(struct store *s, struct obj_id id, const char *path,
+	      struct dset **ret_dset);
+struct dset *dset_ref(struct dset *d);
+void dset_unref(struct dset *d);
+DEFINE_CLEANUP(struct dset *, dset_unref)
+const struct dataset_info *dset_info(const struct dset *d);
+const char *dset_path(const struct dset *d);
+
+/* All reads: start[] and count[] have info->rank entries (rank 0: ignored).
+ * Outside the extent: -ERANGE. The range must be of the dataset as it was when
+ * the store was opened. */
+
+/* Packed elements in C order into buf (product of count * type->size bytes).
+ * step may be NULL (1). Not for types with pointers: -EINVAL. */
+int dset_read(struct dset *d, const uint64_t *start, const uint64_t *count,
+	      const uint64_t *step, void *buf);
+/* The same without a copy where the hyperslab lies in one chunk or in nothing
+ * but fill value; otherwise it is put together in a fresh blob. */
+int dset_borrow(struct dset *d, const uint64_t *start, const uint64_t *count,
+		struct span *ret_span);
+/* Any type; what elements point to belongs to the array, whose shape is count. */
+int dset_read_cells(struct dset *d, const uint64_t *start,
+		    const uint64_t *count, struct array **ret_array);
+
+/* Names and versions of the libraries this room uses: "HDF5 1.10.8, ...". */
+void store_versions(struct strbuf *out);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* guard.c - the door: FILE's shared lock, the library's lock, and whether FILE
+ * is still what was opened.
+ *
+ * A read-only mount locks out nobody: the shared lock is held around each
+ * locate-and-read only. flock() belongs to the open file description, so it is
+ * counted: the first user takes it, the last lets it go. */
+#include <stdio.h>
+#include <sys/file.h>
+#include <time.h>
+
+#include "store_int.h"
+
+static __thread bool silenced;
+
+static void sleep_ms(long ms)
+{
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+static bool same_state(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+int store_unchanged(struct store *s)
+{
+	struct stat st;
+
+	if (s->swmr) /* a writer appends, and what was read stays right */
+		return 0;
+	if (__atomic_load_n(&s->changed, __ATOMIC_ACQUIRE) == STORE_CHANGED)
+		return -ESTALE;
+	for (unsigned i = 0; i < __atomic_load_n(&s->nfiles, __ATOMIC_ACQUIRE);
+	     i++) {
+		if (fstat(s->files[i]->fd, &st) == 0 &&
+		    same_state(&st, &s->files[i]->st))
+			continue;
+		__atomic_store_n(&s->changed, STORE_CHANGED, __ATOMIC_RELEASE);
+		return -ESTALE;
+	}
+	return 0;
+}
+
+static int wait_for_lock(struct store *s)
+{
+	unsigned waited = 0, step = 1;
+
+	while (flock(s->files[0]->fd, LOCK_SH | LOCK_NB) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK) {
+			/* ENOLCK, ENOSYS: NFS, Lustre (rule F2) */
+			s->nolock = true;
+			return 0;
+		}
+		if (waited >= s->lock_wait_ms)
+			return -EAGAIN;
+		sleep_ms(step);
+		waited += step;
+		step = step < 50 ? step * 2 : 50;
+	}
+	return 0;
+}
+
+int store_lock(struct store *s)
+{
+	int r = 0;
+
+	{
+		LOCK_SCOPE(&s->io);
+		if (!s->nolock && s->lock_users == 0)
+			r = wait_for_lock(s);
+		if (r < 0)
+			return r;
+		s->lock_users++;
+	}
+	r = store_unchanged(s);
+	if (r < 0)
+		store_unlock(s);
+	return r;
+}
+
+void store_unlock(struct store *s)
+{
+	LOCK_SCOPE(&s->io);
+	if (--s->lock_users == 0 && !s->nolock)
+		(void)flock(s->files[0]->fd, LOCK_UN);
+}
+
+int store_enter(struct store *s)
+{
+	int r;
+
+	pthread_mutex_lock(&s->h5);
+	r = store_lock(s);
+	if (r < 0) {
+		pthread_mutex_unlock(&s->h5);
+		return r;
+	}
+	if (!silenced) { /* the library prints errors per thread */
+		H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+		silenced = true;
+	}
+	return 0;
+}
+
+void store_leave(struct store *s)
+{
+	store_unlock(s);
+	pthread_mutex_unlock(&s->h5);
+}
+
+static herr_t take_message(unsigned n, const H5E_error2_t *e, void *arg)
+{
+	const char **ret = arg;
+
+	(void)n;
+	if (e->desc && *e->desc)
+		*ret = e->desc;
+	return 0;
+}
+
+void store_h5_message(char *buf, size_t size)
+{
+	const char *desc = NULL;
+
+	/* downward: the last one seen is the innermost */
+	(void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, take_message, &desc);
+	snprintf(buf, size, "%s", desc ? desc : "unknown error");
+	for (char *p = buf; *p; p++)
+		if (*p == '\n')
+			*p = ' ';
+}

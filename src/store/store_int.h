@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* store_int.h - shared by the files of the store room only.
+ *
+ * Locks, outer to inner: store.h5 > store.io. HDF5 is entered only inside
+ * H5_GUARD, which holds h5 and the shared lock on FILE. */
+#ifndef H5FS_STORE_INT_H
+#define H5FS_STORE_INT_H
+
+#include <hdf5.h>
+#include <sys/stat.h>
+
+#include "h5fs/store.h"
+
+#define STORE_MAX_FILES 4096
+#define STORE_OPEN_DATASETS 64
+#define STORE_MAX_FILTERS 32
+
+/* FILE, or a file it links to, once it was opened. */
+struct store_file {
+	int fd;
+	struct stat st;	 /* when it was opened */
+	uint64_t key;	 /* obj_info.file_key */
+	hid_t hid;	 /* keeps the HDF5 file open; 0 for none */
+	char *path;
+};
+
+struct dset;
+struct open_slot {
+	struct dset *dset;
+	uint64_t used;
+};
+
+struct names;
+struct store {
+	char *path, *dir; /* real paths; dir ends without a slash */
+	char *warning;
+	enum external_mode external;
+	struct cache *cache;
+	struct faults *faults;
+	unsigned lock_wait_ms;
+	uint64_t serial; /* of this generation, in cache keys */
+	bool swmr;
+	bool nolock; /* the file system has no locks */
+	int changed; /* atomic; an enum store_change */
+
+	pthread_mutex_t h5; /* every HDF5 call, and what follows */
+	hid_t file;
+	hid_t driver;
+	struct vfd_file *open_files; /* that HDF5 has open now */
+	struct open_slot slots[STORE_OPEN_DATASETS];
+	uint64_t clock;
+	bool denied; /* the driver refused a path since it was cleared */
+	struct names *names;
+
+	pthread_mutex_t io; /* lock_users and files[] */
+	unsigned lock_users; /* who hold the shared lock on FILE */
+	unsigned nfiles;
+	struct store_file *files[STORE_MAX_FILES];
+
+	struct store_stats stats; /* atomic */
+};
+
+static inline void hid_closep(hid_t *id)
+{
+	if (*id > 0)
+		H5Idec_ref(*id);
+}
+
+/* ---- guard.c ---- */
+/* Shared lock on FILE, counted; -EAGAIN, -ESTALE. */
+int store_lock(struct store *s);
+void store_unlock(struct store *s);
+/* The lock, and the HDF5 library. */
+int store_enter(struct store *s);
+void store_leave(struct store *s);
+static inline void store_leavep(struct store **s)
+{
+	store_leave(*s);
+}
+static inline void store_unlockp(struct store **s)
+{
+	store_unlock(*s);
+}
+/* The first owner in its scope, so that ids close before it opens. */
+#define H5_GUARD(s)                                                            \
+	int guard_error_ = store_enter(s);                                     \
+	if (guard_error_ < 0)                                                  \
+		return guard_error_;                                           \
+	CLEANUP(store_leavep)                                                  \
+	__attribute__((unused)) struct store *guard_ = (s)
+/* 0 when FILE is as it was opened; under the lock. */
+int store_unchanged(struct store *s);
+/* What the library said last on this thread, innermost, as one line. */
+void store_h5_message(char *buf, size_t size);
+
+/* ---- vfd.c ---- */
+/* Where the driver would have read raw data: set `active` on this thread, call
+ * the library, and the read is recorded instead of done. */
+struct vfd_record {
+	bool active, seen;
+	unsigned file;
+	uint64_t addr, size;
+};
+extern __thread struct vfd_record vfd_record;
+int vfd_register(struct store *s);
+int vfd_set(struct store *s, hid_t fapl);
+/* Opens and registers a file that may be read: its index in s->files, -EACCES. */
+int store_add_file(struct store *s, const char *name);
+/* Index in s->files of the file that HDF5 numbers fileno; -1. */
+int vfd_find_file(struct store *s, unsigned long fileno);
+
+/* ---- diagnose.c ---- */
+/* Rules F0, F1 and the version, before HDF5 is asked: 0 or -EIO with *ret_why.
+ * *ret_flags: the status flags of a version-3 superblock. */
+int diagnose(int fd, uint64_t size, const char *path, unsigned *ret_flags,
+	     char **ret_why);
+
+/* ---- type.c ---- */
+struct type_map {
+	bool same;	/* file bytes are memory bytes once swapped */
+	unsigned swap;	/* size of the units to swap; 0: none */
+};
+/* Under the guard. */
+int type_from_h5(hid_t t, struct dtype **ret_type, struct type_map *ret_map);
+/* A memory type for it; the caller closes it. Negative when there is none. */
+hid_t type_to_h5(const struct dtype *t);
+
+/* ---- object.c ---- */
+hid_t object_open(struct store *s, struct obj_id id);
+int object_info(struct store *s, hid_t obj, struct obj_info *ret_info);
+int links_read(struct store *s, hid_t group, uint64_t from, size_t max,
+	       struct link_page *page);
+
+/* ---- names.c ---- */
+void names_free(struct names *n);
+/* Under the guard. Path of an object, NULL when there is none. Valid as long as
+ * the store. */
+int names_find(struct store *s, struct obj_id id, char **ret_path);
+
+/* ---- cells.c ---- */
+/* Turns references of n elements at p into path strings in a. Under guard. */
+int cells_resolve(struct store *s, hid_t loc, const struct dtype *t,
+		  uint8_t *p, uint64_t n, struct arena *a, unsigned depth);
+
+/* ---- filter.c ---- */
+struct filter {
+	unsigned id;
+	unsigned ncd;
+	unsigned cd[8];
+};
+bool filter_is_ours(unsigned id);
+const char *filter_name(unsigned id);
+/* Can a pipeline be undone here, its output size being known at each step? */
+bool filters_supported(const struct filter *f, unsigned n);
+/* bytes: the stored chunk, given away. raw_size: of the decoded chunk. *ret_bad:
+ * the filter that failed. -EIO: damaged. */
+int filters_undo(const struct filter *f, unsigned n, unsigned mask,
+		 struct blob *bytes, size_t raw_size, struct blob **ret_raw,
+		 unsigned *ret_bad);
+
+/* ---- dset.c, chunk.c, read.c ---- */
+struct segment { /* of external raw storage */
+	unsigned file;
+	uint64_t offset, size;
+};
+struct dset {
+	int refs;
+	struct store *store;
+	struct dataset_info info;
+	struct dtype *type;
+	char *path;
+	struct type_map map;
+	uint64_t key;	     /* cache_key.hi of its chunks */
+	uint64_t chunk_elems;
+	uint64_t chunk_bytes; /* in memory and, where direct, in the file */
+	uint64_t nchunks[DT_MAX_RANK];
+	bool raw_edges; /* partial edge chunks are stored unfiltered */
+	struct filter filters[STORE_MAX_FILTERS];
+	uint64_t addr;	 /* CONTIGUOUS; UINT64_MAX: not allocated */
+	unsigned nsegments;
+	struct segment *segments; /* EXTERNAL */
+	struct blob *fill; /* one element, in memory form */
+	/* under store.h5: */
+	int slot; /* -1: not open */
+	hid_t hid, mtype;
+};
+/* The open dataset and its memory type, under the guard. */
+int dset_hid(struct dset *d, hid_t *ret_hid, hid_t *ret_mtype);
+/* Decoded chunk in memory form; *ret_blob NULL: not allocated, all fill. */
+int chunk_get(struct dset *d, const uint64_t *scaled, struct blob **ret_blob);
+/* Through H5Dread; mem dims are count, packed. */
+int dset_read_library(struct dset *d, const uint64_t *start,
+		      const uint64_t *count, const uint64_t *step, void *buf);
+void swap_units(void *buf, size_t bytes, unsigned unit);
+void dset_fault(struct dset *d, const char *what, const char *remedy);
+static inline void stat_add(uint64_t *counter, uint64_t n)
+{
+	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+#endif
