@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* view_png.c - a picture: where its values lie in the dataset's hyperslab, as
+ * strides, whatever the order of the axes. */
+#include "view_int.h"
+
+/* ---- the sample's hyperslab ---- */
+struct plan {
+	uint64_t index[DT_MAX_RANK]; /* along the effective index axes */
+	uint64_t start[DT_MAX_RANK], count[DT_MAX_RANK]; /* stored axes */
+};
+
+static int plan_sample(const struct view_source *s, uint64_t sample,
+		       struct plan *p)
+{
+	const struct layout *l = s->layout;
+	const struct desc *d = s->desc;
+	uint64_t at[DT_MAX_RANK];
+	int r = view_coords(s->shape.index_dims, l->nindex, sample, at);
+
+	if (r < 0)
+		return r;
+	memset(p, 0, sizeof(*p));
+	for (unsigned k = 0; k < d->stored_rank; k++)
+		p->count[k] = l->crop[k] && l->crop[k] < d->dims[k]
+				      ? l->crop[k]
+				      : d->dims[k];
+	for (unsigned i = 0; i < l->nindex; i++) {
+		unsigned k = l->index[i];
+
+		p->index[k] = at[i];
+		if (k < d->stored_rank) {
+			p->start[k] = at[i];
+			p->count[k] = 1;
+		}
+	}
+	return 0;
+}
+
+/* ---- strides of the effective axes: the stored ones from the store, then
+ * those inside an element (T2, T3) ---- */
+struct strides {
+	int64_t axis[DT_MAX_RANK];
+	const uint32_t *channel; /* SUB_COMPOUND: offsets along the last axis */
+};
+
+static void axis_strides(const struct desc *d, const struct span *span,
+			 struct strides *st)
+{
+	int64_t inner = d->num_size;
+
+	st->channel = d->sub == SUB_COMPOUND ? d->sub_offset : NULL;
+	for (unsigned k = 0; k < d->stored_rank; k++)
+		st->axis[k] = span->stride[k];
+	for (unsigned k = d->rank; k-- > d->stored_rank;) {
+		if (st->channel && k == d->rank - 1)
+			continue;
+		st->axis[k] = inner;
+		inner *= d->dims[k];
+	}
+}
+
+static int64_t along(const struct desc *d, const struct strides *st, unsigned k,
+		     uint64_t i)
+{
+	if (st->channel && k == d->rank - 1)
+		return st->channel[i & 3];
+	return st->axis[k] * (int64_t)i;
+}
+
+/* One axis that holds a whole picture, (h,w[,c]) or with +transpose (w,h[,c]). */
+static void place_flat(const struct view_source *s, const struct strides *st,
+		       struct pixels *px)
+{
+	const struct layout *l = s->layout;
+	int64_t one = st->axis[l->x];
+	int64_t pixel = one * (l->flat_c ? l->flat_c : 1);
+
+	px->stride_y = l->transposed ? pixel : pixel * l->flat_w;
+	px->stride_x = l->transposed ? pixel * l->flat_h : pixel;
+	for (unsigned c = 0; c < s->shape.channels; c++)
+		px->channel[c] = one * c;
+}
+
+static int place_axes(const struct view_source *s, const struct strides *st,
+		      struct pixels *px)
+{
+	const struct layout *l = s->layout;
+	const struct desc *d = s->desc;
+
+	if (l->y < 0 || l->x < 0)
+		return -EINVAL;
+	px->stride_y = along(d, st, l->y, 1);
+	px->stride_x = along(d, st, l->x, 1);
+	for (unsigned c = 0; c < s->shape.channels; c++) {
+		uint64_t from = l->nbands ? l->bands[c] : c;
+
+		if (l->c < 0)
+			continue;
+		if (from >= d->dims[l->c])
+			return -EINVAL;
+		px->channel[c] = along(d, st, l->c, from);
+	}
+	return 0;
+}
+
+static int place(const struct view_source *s, const struct plan *p,
+		 const struct span *span, struct pixels *ret_pixels)
+{
+	const struct layout *l = s->layout;
+	const struct desc *d = s->desc;
+	struct pixels px = { .base = span->base,
+			     .num = d->num,
+			     .num_size = d->num_size };
+	struct strides st;
+	int r = 0;
+
+	axis_strides(d, span, &st);
+	for (unsigned i = 0; i < l->nindex; i++)
+		if (l->index[i] >= d->stored_rank)
+			px.base += along(d, &st, l->index[i],
+					 p->index[l->index[i]]);
+	if (l->flat_h)
+		place_flat(s, &st, &px);
+	else
+		r = place_axes(s, &st, &px);
+	if (r < 0)
+		return r;
+	if (l->bgr && s->shape.channels >= 3) {
+		int64_t blue = px.channel[0];
+
+		px.channel[0] = px.channel[2];
+		px.channel[2] = blue;
+	}
+	if (l->flip_y) {
+		px.base += px.stride_y * ((int64_t)s->shape.height - 1);
+		px.stride_y = -px.stride_y;
+	}
+	if (l->flip_x) {
+		px.base += px.stride_x * ((int64_t)s->shape.width - 1);
+		px.stride_x = -px.stride_x;
+	}
+	if (l->as_unsigned && px.num == NUM_INT)
+		px.num = NUM_UINT;
+	*ret_pixels = px;
+	return 0;
+}
+
+/* ---- the file ---- */
+
+/* eight_bits: the source's norm has the dataset's range already. */
+static unsigned png_bits(const struct view_source *s)
+{
+	unsigned bits = s->norm ? s->norm->bits : norm_bits(s->layout, s->desc);
+
+	return s->eight_bits && bits == 16 ? 8 : bits;
+}
+
+static int shape_of(const struct view_source *s, struct png_shape *ret_shape)
+{
+	struct png_shape p = {
+		.width = s->shape.width,
+		.height = s->shape.height,
+		.channels = s->shape.channels,
+		.bits = png_bits(s),
+	};
+
+	if (!p.bits)
+		return -EAGAIN;
+	if (s->palette && p.channels == 1 && p.bits == 8) {
+		p.palette = s->palette;
+		p.ncolours = s->ncolours;
+	}
+	*ret_shape = p;
+	return 0;
+}
+
+static int size(const struct view_source *s, uint64_t index, uint64_t *ret_size)
+{
+	struct png_shape p;
+	int r = shape_of(s, &p);
+
+	return r < 0 ? r : png_stored_size(&p, ret_size);
+}
+
+static uint64_t blocks(const struct view_source *s, uint64_t index)
+{
+	return 1;
+}
+
+static int render(const struct view_source *s, uint64_t index, uint64_t block,
+		  struct blob **ret_blob)
+{
+	CLEANUP(span_done) struct span span = { 0 };
+	struct norm norm;
+	struct png_shape shape;
+	struct pixels px;
+	struct plan p;
+	uint64_t bytes;
+	int r = shape_of(s, &shape);
+
+	if (r < 0)
+		return r;
+	if (!s->norm)
+		return -EAGAIN;
+	r = png_stored_size(&shape, &bytes);
+	if (r < 0)
+		return r;
+	r = plan_sample(s, index, &p);
+	if (r < 0)
+		return r;
+	r = dset_borrow(s->dset, p.start, p.count, &span);
+	if (r < 0)
+		return r;
+	r = place(s, &p, &span, &px);
+	if (r < 0)
+		return r;
+	norm = *s->norm;
+	norm.bits = shape.bits;
+	if (shape.palette && norm.kind == NORM_U8)
+		norm.kind = NORM_PALETTE; /* no index beyond the palette */
+	return png_stored_render(&shape, &px, &norm, ret_blob);
+}
+
+static bool accepts(const struct view_source *s)
+{
+	return s->layout->kind == LAYOUT_PICTURES && !s->layout->nindex;
+}
+
+const struct view_ops view_png = {
+	.name = "png",
+	.suffix = ".png",
+	.accepts = accepts,
+	.size = size,
+	.blocks = blocks,
+	.render = render,
+};
