@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* ns.h - the tree a mount shows: names, inodes, contents. Knows no FUSE, so
+ * that `info` and `export` walk the same tree.
+ *
+ * An inode is arithmetic: {object, view, index} in 64 bits; a sample needs no
+ * memory and no forget. Objects are numbered when their group is first looked
+ * into. What is not arithmetic (slices, @EXPR) is counted and dropped by
+ * ns_forget(). Thread-safe; every call may block on the file. Beside the usual
+ * errors: -ESTALE when FILE was changed in place after the inode was given. */
+#ifndef H5FS_NS_H
+#define H5FS_NS_H
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "h5fs/base.h"
+#include "h5fs/store.h"
+
+struct ns;
+#define NS_ROOT_INO 1
+
+enum ns_view_mode { NS_TREE, NS_CLASSES };
+enum ns_class_names { NS_CLASS_NAMES, NS_CLASS_NUMBERS, NS_CLASS_BOTH };
+/* `PATH:VALUE` as given; PATH may hold * and ? (* does not match /). */
+struct ns_rule {
+	char *path, *value;
+	const char *origin; /* "-o layout=", "data.h5.h5fs:3": for messages */
+};
+struct ns_rules {
+	size_t count;
+	struct ns_rule *rules;
+};
+struct ns_options {
+	enum ns_view_mode view;
+	enum ns_class_names classes;
+	enum external_mode external;
+	uint64_t cache_bytes;
+	unsigned threads;
+	uid_t uid;
+	gid_t gid;
+	mode_t umask;
+	bool masks_palette;
+	struct ns_rules layout, range, labels, names, rows;
+};
+void ns_options_init(struct ns_options *o); /* defaults; uid/gid of FILE later */
+void ns_options_done(struct ns_options *o);
+/* One option of the tree by name ("layout", "range", "labels", "classes",
+ * "names", "view", "masks", "external", "rows", "cache", "threads", "uid",
+ * "gid", "umask") with its text. -ENOENT: no such option here; -EINVAL: *ret_why
+ * (caller frees) says what is wrong with it. */
+int ns_options_set(struct ns_options *o, const char *key, const char *value,
+		   const char *origin, char **ret_why);
+/* FILE.h5fs beside FILE: `layout PATH:SPEC`, one a line, # comments; only
+ * layout, range, labels, classes and names. Absent: fine. */
+int ns_options_sidecar(struct ns_options *o, const char *file, char **ret_why);
+
+/* *ret_why as in store_open(); also for a rule whose path matches nothing. */
+int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,
+	    char **ret_why);
+void ns_close(struct ns *ns);
+DEFINE_CLEANUP(struct ns *, ns_close)
+
+struct ns_entry {
+	uint64_t ino; /* nodeid */
+	struct stat st; /* st_ino is the stable one, not ino */
+};
+/* Counts one reference on what is not arithmetic. -ENOENT. */
+int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
+	      struct ns_entry *ret_entry);
+void ns_forget(struct ns *ns, uint64_t ino, uint64_t n);
+/* May measure. */
+int ns_stat(struct ns *ns, uint64_t ino, struct stat *ret_st);
+int ns_readlink(struct ns *ns, uint64_t ino, char **ret_target);
+
+struct ns_dirent {
+	const char *name;
+	uint64_t next; /* offset of the entry after it */
+	mode_t type;   /* S_IFDIR, S_IFREG, S_IFLNK */
+	uint64_t st_ino;
+	/* The whole entry where its size is arithmetic; else entry.ino is 0 and
+	 * it must be looked up when wanted. Not counted as a reference: only
+	 * arithmetic inodes are filled in here. */
+	struct ns_entry entry;
+};
+/* Entries from offset `from` (0: the first; "." and ".." are the caller's, not
+ * counted). emit returns nonzero to stop before the entry it was given. */
+typedef int (*ns_emit)(void *arg, const struct ns_dirent *d);
+int ns_list(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
+	    ns_emit emit, void *arg);
+
+/* Bytes of a file inside a counted blob, without a copy; at the end of the file
+ * fewer than asked for. */
+struct ns_bytes {
+	const uint8_t *data;
+	size_t size;
+	struct blob *owner; /* release with ns_bytes_done */
+};
+int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
+	    struct ns_bytes *ret_bytes);
+static inline void ns_bytes_done(struct ns_bytes *b)
+{
+	blob_unref(b->owner);
+	b->owner = NULL;
+}
+
+/* name is the full one ("user.label"). -ENODATA; -EOPNOTSUPP for security.* and
+ * system.*, which stops coreutils from asking for each file. */
+int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
+	     struct blob **ret_value);
+/* Names, each with its NUL, as listxattr(2) wants them. */
+int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out);
+
+int ns_statvfs(struct ns *ns, struct statvfs *ret_st);
+
+/* Attributes of files under .h5fs change by themselves; all else for as long as
+ * FILE stays as it is. */
+bool ns_is_volatile(struct ns *ns, uint64_t ino);
+
+/* ---- FILE changes underneath ----
+ * Called by the keeper. Returns 0 (as it was), 1 (a new generation serves from
+ * now on; *ret_names are the root's entries, old and new, NUL after each, whose
+ * dentries the kernel must drop) or a negative errno (still changing: call
+ * again; the old generation serves or answers -ESTALE). */
+int ns_refresh(struct ns *ns, struct strbuf *ret_names);
+const char *ns_file(const struct ns *ns); /* absolute path of FILE */
+
+/* ---- told to people ---- */
+/* What a mount prints on a terminal: where to point a loader, what it could not
+ * show. Looks at no more than 1,000 objects. */
+int ns_summary(struct ns *ns, struct strbuf *out);
+/* `h5fs info`: for each dataset at or below path ("/" for all) what is shown,
+ * the rule that fired and why, where its class folders are. -ENOENT. */
+int ns_info(struct ns *ns, const char *path, struct strbuf *out);
+struct faults *ns_faults(struct ns *ns);
+/* JSON of .h5fs/status, Prometheus text of .h5fs/metrics. */
+int ns_status_json(struct ns *ns, struct strbuf *out);
+int ns_metrics(struct ns *ns, struct strbuf *out);
+
+#endif

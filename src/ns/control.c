@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* control.c - .h5fs/: what the mount says of itself.
+ *
+ * The kernel reads these files in pieces and remembers their size, so each is a
+ * snapshot that stays for a second, padded with newlines to whole pages. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "ns_int.h"
+
+#define SNAPSHOT_MS 1000
+#define PAD_TO 4096
+
+const char *const control_names[CONTROLS] = {
+	[CONTROL_STATUS] = "status",
+	[CONTROL_ERRORS] = "errors",
+	[CONTROL_METRICS] = "metrics",
+};
+
+struct figures {
+	struct cache_stats cache;
+	struct store_stats store;
+	uint64_t requests, objects, generations, states, faults;
+	uint64_t rss; /* highest resident set, bytes */
+	double uptime;
+};
+
+static void take_figures(struct ns *ns, struct figures *f)
+{
+	struct rusage ru;
+
+	memset(f, 0, sizeof(*f));
+	cache_get_stats(ns->cache, &f->cache);
+	pthread_rwlock_rdlock(&ns->tables);
+	for (struct gen *g = ns->gen; g; g = g->next) {
+		struct store_stats s;
+
+		store_get_stats(g->store, &s);
+		f->store.bytes_read += s.bytes_read;
+		f->store.chunks_decoded += s.chunks_decoded;
+		f->store.library_reads += s.library_reads;
+		f->store.locates += s.locates;
+		f->objects += (uint64_t)g->listed;
+		f->generations++;
+	}
+	pthread_rwlock_unlock(&ns->tables);
+	f->requests = __atomic_load_n(&ns->requests, __ATOMIC_RELAXED);
+	f->faults = faults_count(ns->faults);
+	f->uptime = (double)(now_ms() - ns->started_ms) / 1000;
+	if (getrusage(RUSAGE_SELF, &ru) == 0)
+		f->rss = (uint64_t)ru.ru_maxrss * 1024;
+}
+
+int ns_metrics(struct ns *ns, struct strbuf *out)
+{
+	struct figures f;
+
+	take_figures(ns, &f);
+	const struct {
+		const char *name, *type, *help;
+		uint64_t value;
+	} rows[] = {
+		{ "h5fs_reads_total", "counter", "Read requests answered.",
+		  f.requests },
+		{ "h5fs_bytes_read_total", "counter",
+		  "Raw data bytes read from HDF5 files.", f.store.bytes_read },
+		{ "h5fs_cache_hits_total", "counter",
+		  "Blobs found in the cache.", f.cache.hits },
+		{ "h5fs_cache_misses_total", "counter",
+		  "Blobs that had to be made.", f.cache.misses },
+		{ "h5fs_cache_waits_total", "counter",
+		  "Misses that another request filled.", f.cache.waits },
+		{ "h5fs_cache_evicted_total", "counter",
+		  "Blobs dropped from the cache.", f.cache.evicted },
+		{ "h5fs_cache_bytes", "gauge", "Bytes in the cache.",
+		  f.cache.bytes },
+		{ "h5fs_cache_max_bytes", "gauge", "Size of the cache.",
+		  f.cache.max_bytes },
+		{ "h5fs_chunks_decoded_total", "counter",
+		  "Chunks decoded without the HDF5 library.",
+		  f.store.chunks_decoded },
+		{ "h5fs_library_reads_total", "counter",
+		  "Reads through the HDF5 library.", f.store.library_reads },
+		{ "h5fs_chunk_locates_total", "counter",
+		  "Chunk addresses looked up.", f.store.locates },
+		{ "h5fs_objects", "gauge", "HDF5 objects numbered.", f.objects },
+		{ "h5fs_generations", "gauge",
+		  "States of the file still referenced.", f.generations },
+		{ "h5fs_errors_total", "counter", "Distinct faults recorded.",
+		  f.faults },
+		{ "h5fs_resident_max_bytes", "gauge",
+		  "Highest resident memory of the daemon.", f.rss },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		strbuf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n",
+			      rows[i].name, rows[i].help, rows[i].name,
+			      rows[i].type, rows[i].name, rows[i].value);
+	return strbuf_error(out);
+}
+
+int ns_status_json(struct ns *ns, struct strbuf *out)
+{
+	struct figures f;
+	json_t *j;
+	char *text;
+
+	take_figures(ns, &f);
+	j = json_pack("{s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I,"
+		      " s:{s:I, s:I, s:I, s:I, s:I, s:I}}",
+		      "version", H5FS_VERSION, "file", "", "mode", "ro", "view",
+		      ns->opts.view == NS_CLASSES ? "classes" : "tree",
+		      "uptime_seconds", f.uptime, "reads",
+		      (json_int_t)f.requests, "bytes_read",
+		      (json_int_t)f.store.bytes_read, "errors",
+		      (json_int_t)f.faults, "cache", "bytes",
+		      (json_int_t)f.cache.bytes, "max_bytes",
+		      (json_int_t)f.cache.max_bytes, "entries",
+		      (json_int_t)f.cache.entries, "hits",
+		      (json_int_t)f.cache.hits, "misses",
+		      (json_int_t)f.cache.misses, "evicted",
+		      (json_int_t)f.cache.evicted);
+	if (!j)
+		return -ENOMEM;
+	/* a path need not be UTF-8, JSON must be */
+	if (json_object_set_new(j, "file", json_string(ns->file)) < 0)
+		json_object_set_new(j, "file", json_string("?"));
+	if (store_warning(ns->gen->store))
+		json_object_set_new(j, "warning",
+				    json_string(store_warning(ns->gen->store)));
+	text = json_dumps(j, JSON_INDENT(2));
+	json_decref(j);
+	if (!text)
+		return -ENOMEM;
+	strbuf_puts(out, text);
+	strbuf_putc(out, '\n');
+	free(text);
+	return strbuf_error(out);
+}
+
+static int make(struct ns *ns, uint32_t which, struct blob **ret)
+{
+	struct strbuf out = STRBUF_INIT;
+	int r = which == CONTROL_STATUS ? ns_status_json(ns, &out) :
+		which == CONTROL_ERRORS ? faults_print(ns->faults, &out) :
+					  ns_metrics(ns, &out);
+
+	if (out.len % PAD_TO)
+		strbuf_pad(&out, '\n', PAD_TO - out.len % PAD_TO);
+	if (r == 0)
+		r = strbuf_to_blob(&out, ret);
+	strbuf_done(&out);
+	return r;
+}
+
+int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob)
+{
+	struct snapshot *s;
+	int r = 0;
+
+	if (which >= CONTROLS)
+		return -ENOENT;
+	LOCK_SCOPE(&ns->control);
+	s = &ns->snapshots[which];
+	if (!s->bytes || now_ms() - s->at_ms >= SNAPSHOT_MS) {
+		struct blob *fresh = NULL;
+
+		r = make(ns, which, &fresh);
+		if (r < 0)
+			return r;
+		blob_unref(s->bytes);
+		s->bytes = fresh;
+		s->at_ms = now_ms();
+	}
+	*ret_blob = blob_ref(s->bytes);
+	return r;
+}

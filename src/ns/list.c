@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* list.c - directories, entry by entry from any offset. Offsets are positions,
+ * so nothing is kept for an open directory, however many entries it has. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ns_int.h"
+
+struct lister {
+	struct ns *ns;
+	const struct pin *dir;
+	bool want_stat;
+	ns_emit emit;
+	void *arg;
+};
+
+/* 1: the receiver has had enough. */
+static int give(struct lister *l, struct ns_dirent *d, const struct object *o)
+{
+	/* the kernel holds a reference on what it was given; counted before it
+	 * can give it back */
+	bool counts = d->entry.ino > 1 && node_of(d->entry.ino).object;
+	struct gen *gen = l->dir->gen;
+
+	(void)o;
+	if (!l->want_stat) {
+		d->entry.ino = 0;
+		counts = false;
+	}
+	if (counts)
+		__atomic_fetch_add(&gen->lookups, 1, __ATOMIC_ACQ_REL);
+	if (l->emit(l->arg, d) == 0)
+		return 0;
+	if (counts)
+		__atomic_fetch_sub(&gen->lookups, 1, __ATOMIC_ACQ_REL);
+	return 1;
+}
+
+/* ---- groups ---- */
+
+static int list_group(struct lister *l, struct object *g, uint64_t from)
+{
+	const struct group *grp;
+	int r = group_load(l->ns, g, GROUP_ENTRIES);
+
+	if (r < 0)
+		return r;
+	grp = g->group;
+	for (uint64_t i = from; i < grp->nentries; i++) {
+		const struct entry *e = &grp->entries[i];
+		struct ns_dirent d = { .name = e->name, .next = i + 1 };
+		struct node n = { e->object->number, e->view, e->index };
+
+		d.type = e->target ? S_IFLNK :
+			 e->view == V_DIR || e->view == V_CLASS ||
+			 e->view == V_BYCLASS ? S_IFDIR : S_IFREG;
+		if (e->target)
+			n = (struct node){ g->number, V_LINK, e->index };
+		stat_fill(l->ns, e->object, n.view, n.index, d.type,
+			  e->size == UINT64_MAX ? 0 : e->size, &d.entry.st);
+		d.st_ino = d.entry.st.st_ino;
+		d.entry.ino = e->size == UINT64_MAX ? 0 : node_ino(n);
+		if (give(l, &d, e->object))
+			return 0;
+	}
+	return 0;
+}
+
+/* ---- samples ---- */
+
+struct sample_list { /* of one object: one size for all, or none */
+	struct object *o;
+	struct stat st;
+	bool has_stat;
+};
+
+static int sample_list_init(struct lister *l, struct object *o,
+			    struct sample_list *ret)
+{
+	uint64_t size = 0;
+	int r = -EAGAIN;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->o = o;
+	if (sample_suffix(o))
+		r = content_size(l->ns, o, V_SAMPLE, 0, false, &size);
+	if (r < 0 && r != -EAGAIN)
+		return r;
+	ret->has_stat = r == 0;
+	stat_fill(l->ns, o, V_SAMPLE, 0, S_IFREG, size, &ret->st);
+	return 0;
+}
+
+static int give_sample(struct lister *l, struct sample_list *s, uint32_t index,
+		       uint64_t shown, uint64_t next)
+{
+	const char *suffix = sample_suffix(s->o);
+	struct ns_dirent d = { .next = next, .type = S_IFREG };
+	char name[40];
+	int r;
+
+	if (suffix) {
+		snprintf(name, sizeof(name), "%06" PRIu64 "%s", shown, suffix);
+	} else {
+		r = sample_name(l->ns, s->o, index, name, sizeof(name));
+		if (r < 0)
+			return r;
+	}
+	d.name = name;
+	d.entry.st = s->st;
+	d.entry.st.st_ino = stable_ino(l->ns, s->o, V_SAMPLE, index);
+	d.st_ino = d.entry.st.st_ino;
+	if (s->has_stat)
+		d.entry.ino = node_ino((struct node){ s->o->number, V_SAMPLE,
+						      index });
+	return give(l, &d, s->o);
+}
+
+static int give_dir(struct lister *l, struct object *o, struct node n,
+		    const char *name, uint64_t next)
+{
+	struct ns_dirent d = { .name = name, .next = next, .type = S_IFDIR };
+
+	stat_fill(l->ns, o, n.view, n.index, S_IFDIR, 0, &d.entry.st);
+	d.st_ino = d.entry.st.st_ino;
+	d.entry.ino = node_ino(n);
+	return give(l, &d, o);
+}
+
+static int list_samples(struct lister *l, struct object *o, unsigned level,
+			uint32_t prefix, uint64_t from)
+{
+	unsigned axes = o->row_files || o->layout->kind == LAYOUT_ENCODED ?
+				1 : o->layout->nindex;
+	uint64_t dim = o->count;
+	struct sample_list s;
+	int r = 0;
+
+	if (axes > 1) {
+		STATE_REF(ref, l->ns);
+
+		r = state_get(l->ns, o, &ref.st);
+		if (r < 0)
+			return r;
+		dim = ref.st->src.shape.index_dims[level];
+	}
+	if (level + 1 < axes) {
+		for (uint64_t i = from; i < dim; i++) {
+			char name[24];
+			struct node n = { o->number, (uint8_t)(V_SUB + level + 1),
+					  (uint32_t)(prefix * dim + i) };
+
+			snprintf(name, sizeof(name), "%06" PRIu64, i);
+			r = give_dir(l, o, n, name, i + 1);
+			if (r)
+				return r < 0 ? r : 0;
+		}
+		return 0;
+	}
+	r = sample_list_init(l, o, &s);
+	for (uint64_t i = from; r == 0 && i < dim; i++)
+		r = give_sample(l, &s, (uint32_t)(prefix * dim + i), i, i + 1);
+	return r < 0 ? r : 0;
+}
+
+/* ---- class folders ---- */
+
+static int get_classes(struct lister *l, struct object *o, struct state_ref *ref,
+		       const struct classes **ret)
+{
+	int r;
+
+	if (o->kind == OBJECT_GROUP)
+		return labels_group_classes(l->ns, o, ret);
+	r = state_get(l->ns, o, &ref->st);
+	return r < 0 ? r : labels_classes(l->ns, ref->st, ret);
+}
+
+static int list_byclass(struct lister *l, struct object *o, uint64_t from)
+{
+	const struct classes *c;
+	STATE_REF(ref, l->ns);
+	int r = get_classes(l, o, &ref, &c);
+
+	for (uint64_t i = from; r == 0 && i < c->count; i++)
+		r = give_dir(l, o, (struct node){ o->number, V_CLASS, (uint32_t)i },
+			     c->folders[i].name, i + 1);
+	return r < 0 ? r : 0;
+}
+
+static int give_child(struct lister *l, struct object *o, uint64_t next)
+{
+	struct shape_list shapes;
+	int r = dataset_shapes(l->ns, o, &shapes);
+
+	for (unsigned i = 0; r == 0 && i < shapes.n; i++) {
+		struct ns_dirent d = { .next = next, .type = S_IFREG };
+		CLEANUP(freep) char *name = NULL;
+		bool cut;
+
+		if (shapes.of[i].view == V_DIR ||
+		    view_whole[shapes.of[i].view - V_WHOLE] != &view_png)
+			continue;
+		name = name_shown(o->name, shapes.of[i].suffix, NAME_PLAIN, &cut);
+		if (!name)
+			return -ENOMEM;
+		d.name = name;
+		stat_fill(l->ns, o, shapes.of[i].view, 0, S_IFREG,
+			  shapes.of[i].size == UINT64_MAX ? 0 :
+							    shapes.of[i].size,
+			  &d.entry.st);
+		d.st_ino = d.entry.st.st_ino;
+		if (shapes.of[i].size != UINT64_MAX)
+			d.entry.ino = node_ino((struct node){
+				o->number, shapes.of[i].view, 0 });
+		return give(l, &d, o);
+	}
+	return r;
+}
+
+static int list_class(struct lister *l, struct object *o, uint32_t ci,
+		      uint64_t from)
+{
+	const struct classes *c;
+	struct sample_list s;
+	STATE_REF(ref, l->ns);
+	int r = get_classes(l, o, &ref, &c);
+
+	if (r < 0)
+		return r;
+	if (ci >= c->count)
+		return -ENOENT;
+	if (o->kind == OBJECT_DATASET)
+		r = sample_list_init(l, o, &s);
+	for (uint64_t i = from; r == 0 && i < c->folders[ci].count; i++) {
+		uint32_t row = c->rows[c->folders[ci].first + i];
+
+		r = o->kind == OBJECT_DATASET ?
+			    give_sample(l, &s, row, row, i + 1) :
+			    give_child(l, o->group->children[row].object, i + 1);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* ---- the rest ---- */
+
+static int list_attrs(struct lister *l, struct object *o, uint64_t from)
+{
+	struct attr_list a;
+	int r = store_attrs(o->gen->store, o->info.id, &a);
+
+	if (r < 0)
+		return r;
+	for (uint64_t i = from; r == 0 && i < a.count; i++) {
+		CLEANUP(freep) char *name = name_escape_slash(a.names[i]);
+		struct ns_dirent d = { .name = name, .next = i + 1,
+				       .type = S_IFREG };
+
+		if (!name)
+			r = -ENOMEM;
+		d.st_ino = stable_ino(l->ns, o, V_ATTR, (uint32_t)i);
+		d.entry.st.st_ino = d.st_ino;
+		d.entry.st.st_mode = S_IFREG;
+		if (r == 0)
+			r = give(l, &d, o);
+	}
+	attr_list_done(&a);
+	return r < 0 ? r : 0;
+}
+
+static int list_control(struct lister *l, struct object *o, uint64_t from)
+{
+	int r = 0;
+
+	for (uint64_t i = from; r == 0 && i < CONTROLS; i++) {
+		struct ns_dirent d = { .name = control_names[i], .next = i + 1,
+				       .type = S_IFREG };
+
+		d.st_ino = stable_ino(l->ns, o, V_CONTROL, (uint32_t)i);
+		d.entry.st.st_ino = d.st_ino;
+		d.entry.st.st_mode = S_IFREG;
+		r = give(l, &d, o);
+	}
+	return 0;
+}
+
+static int list_query(struct lister *l, const struct pin *p, uint64_t from)
+{
+	int r = 0;
+
+	for (uint64_t i = from; r == 0; i++) {
+		struct ns_dirent d = { .next = i + 1, .type = S_IFLNK };
+		CLEANUP(freep) char *name = NULL;
+		struct ephemeral *e;
+		uint64_t key = 0;
+
+		pthread_rwlock_rdlock(&l->ns->tables);
+		e = eph_find(l->ns, p->node.object - NODE_EPHEMERAL);
+		if (e && i < e->nlinks) {
+			name = strdup(e->links[i].name);
+			key = hash_bytes(e->key, strlen(e->key), 3);
+		}
+		pthread_rwlock_unlock(&l->ns->tables);
+		if (!name)
+			return 0;
+		d.name = name;
+		d.st_ino = hash_mix(stable_ino(l->ns, p->object, V_QLINK,
+					       (uint32_t)i), key);
+		d.entry.st.st_ino = d.st_ino;
+		d.entry.st.st_mode = S_IFLNK;
+		r = give(l, &d, p->object);
+	}
+	return 0;
+}
+
+int ns_list(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
+	    ns_emit emit, void *arg)
+{
+	CLEANUP(pin_done) struct pin p = { 0 };
+	struct lister l = { ns, &p, want_stat, emit, arg };
+	int r = pin_get(ns, dir, &p);
+
+	if (r < 0)
+		return r;
+	switch (p.node.view) {
+	case V_DIR:
+		return p.object->kind == OBJECT_GROUP ?
+			       list_group(&l, p.object, from) :
+			       list_samples(&l, p.object, 0, 0, from);
+	case V_BYCLASS:
+		return list_byclass(&l, p.object, from);
+	case V_CLASS:
+		return list_class(&l, p.object, p.node.index, from);
+	case V_ATTRS:
+		return list_attrs(&l, p.object, from);
+	case V_H5FS:
+		return list_control(&l, p.object, from);
+	case V_QUERY:
+		return list_query(&l, &p, from);
+	default:
+		break;
+	}
+	if (p.node.view > V_SUB)
+		return list_samples(&l, p.object, p.node.view - V_SUB,
+				    p.node.index, from);
+	return -ENOTDIR;
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/* lookup.c - a name in a directory to its node: what is listed, and the names
+ * that answer without being listed. An entry that is really there wins. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ns_int.h"
+
+bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest)
+{
+	uint64_t v = 0;
+	size_t n = 0;
+
+	for (; name[n] >= '0' && name[n] <= '9'; n++)
+		if (n == 19 || (v = v * 10 + (uint64_t)(name[n] - '0')) >
+				       UINT32_MAX)
+			return false;
+	/* as %06u prints it: no other spelling names the same sample */
+	if (n < 6 || (n > 6 && name[0] == '0'))
+		return false;
+	*ret_index = v;
+	*ret_rest = name + n;
+	return true;
+}
+
+const char *sample_suffix(const struct object *o)
+{
+	return o->row_files ? ".npy" :
+	       o->layout->kind == LAYOUT_PICTURES ? ".png" : NULL;
+}
+
+int sample_name(struct ns *ns, struct object *o, uint32_t index, char *buf,
+		size_t size)
+{
+	const char *suffix = sample_suffix(o), *ext = "";
+	struct view_source src;
+	STATE_REF(ref, ns);
+	uint64_t last = index;
+	int r;
+
+	if (o->layout->kind == LAYOUT_PICTURES && o->layout->nindex > 1) {
+		r = state_get(ns, o, &ref.st);
+		if (r < 0)
+			return r;
+		last = index % ref.st->src.shape.index_dims[o->layout->nindex - 1];
+	}
+	if (suffix) {
+		snprintf(buf, size, "%06" PRIu64 "%s", last, suffix);
+		return 0;
+	}
+	r = state_get(ns, o, &ref.st);
+	if (r == 0)
+		r = state_source(ns, ref.st, false, &src);
+	if (r == 0)
+		r = view_encoded_ext(&src, index, &ext);
+	if (r < 0 && r != -EIO)
+		return r;
+	snprintf(buf, size, "%06" PRIu64 "%s%s", last, *ext ? "." : "", ext);
+	return 0;
+}
+
+/* ---- the sample directory D/ and below ---- */
+
+/* At level k the index axis k is chosen; the last level holds the samples. */
+static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
+			 uint32_t prefix, const char *name, struct node *ret)
+{
+	unsigned axes = o->row_files || o->layout->kind == LAYOUT_ENCODED ?
+				1 : o->layout->nindex;
+	uint64_t dim = o->count, index;
+	const char *rest;
+	char want[32];
+	int r;
+
+	if (level == 0 && !strcmp(name, ".attrs")) {
+		*ret = (struct node){ o->number, V_ATTRS, 0 };
+		return 0;
+	}
+	if (!parse_index(name, &index, &rest))
+		return -ENOENT;
+	if (axes > 1) {
+		STATE_REF(ref, ns);
+
+		r = state_get(ns, o, &ref.st);
+		if (r < 0)
+			return r;
+		dim = ref.st->src.shape.index_dims[level];
+	}
+	if (index >= dim)
+		return -ENOENT;
+	index += prefix * dim; /* fits: the count of samples does */
+	if (level + 1 < axes) {
+		if (*rest)
+			return -ENOENT;
+		*ret = (struct node){ o->number, (uint8_t)(V_SUB + level + 1),
+				      (uint32_t)index };
+		return 0;
+	}
+	r = sample_name(ns, o, (uint32_t)index, want, sizeof(want));
+	if (r < 0)
+		return r;
+	if (strcmp(want, name))
+		return -ENOENT;
+	*ret = (struct node){ o->number, V_SAMPLE, (uint32_t)index };
+	return 0;
+}
+
+/* ---- class folders ---- */
+
+static int group_class_child(struct object *g, const struct classes *c,
+			     uint32_t ci, const char *name, struct node *ret)
+{
+	const struct group *grp = g->group;
+	const struct entry *e = group_find(grp, name);
+
+	/* in view=classes the pictures are no entries of the group */
+	for (uint32_t k = 0; k < c->folders[ci].count; k++) {
+		uint32_t row = c->rows[c->folders[ci].first + k];
+		struct object *o = grp->children[row].object;
+		bool cut;
+		CLEANUP(freep) char *shown = NULL;
+		uint8_t view = 0;
+
+		if (e && e->object != o)
+			continue;
+		for (uint8_t i = 0; view_whole[i]; i++)
+			if (o->layout->kind == LAYOUT_PICTURES &&
+			    view_whole[i] == &view_png)
+				view = V_WHOLE + i;
+		if (!view)
+			continue;
+		shown = name_shown(o->name, ".png", NAME_PLAIN, &cut);
+		if (shown && !strcmp(shown, name)) {
+			*ret = (struct node){ o->number, view, 0 };
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
+			       const char *name, struct node *ret)
+{
+	const struct classes *c;
+	STATE_REF(ref, ns);
+	int r;
+
+	if (o->kind == OBJECT_GROUP) {
+		r = labels_group_classes(ns, o, &c);
+		if (r < 0)
+			return r;
+		return ci < c->count ? group_class_child(o, c, ci, name, ret) :
+				       -ENOENT;
+	}
+	r = state_get(ns, o, &ref.st);
+	if (r == 0)
+		r = labels_classes(ns, ref.st, &c);
+	if (r == 0)
+		r = lookup_sample(ns, o, 0, 0, name, ret);
+	if (r < 0)
+		return r;
+	return ci < c->count && ret->view == V_SAMPLE &&
+	       classes_has(c, ci, ret->index) ? 0 : -ENOENT;
+}
+
+static int lookup_class(struct ns *ns, struct object *o, const char *name,
+			struct node *ret)
+{
+	const struct classes *c;
+	STATE_REF(ref, ns);
+	uint32_t ci;
+	int r;
+
+	if (o->kind == OBJECT_GROUP) {
+		r = labels_group_classes(ns, o, &c);
+	} else {
+		r = state_get(ns, o, &ref.st);
+		if (r == 0)
+			r = labels_classes(ns, ref.st, &c);
+	}
+	if (r < 0)
+		return r;
+	if (!classes_find(c, name, &ci))
+		return -ENOENT;
+	*ret = (struct node){ o->number, V_CLASS, ci };
+	return 0;
+}
+
+/* ---- unlisted names in a group ---- */
+
+static struct object *shown_object(const struct group *grp, const char *name,
+				   size_t len)
+{
+	CLEANUP(freep) char *base = strndup(name, len);
+	struct child *c = base ? group_child_shown(grp, base, false) : NULL;
+
+	return c && c->kind == CHILD_OBJECT ? c->object : NULL;
+}
+
+static bool ends_with(const char *name, const char *suffix, size_t *ret_base)
+{
+	size_t n = strlen(name), k = strlen(suffix);
+
+	if (n <= k || strcmp(name + n - k, suffix))
+		return false;
+	*ret_base = n - k;
+	return true;
+}
+
+static int lookup_byclass(struct ns *ns, struct object *o, struct node *ret)
+{
+	const struct classes *c;
+	STATE_REF(ref, ns);
+	int r = -ENOENT;
+
+	if (o->kind == OBJECT_GROUP) {
+		r = group_load(ns, o, GROUP_ENTRIES);
+		if (r == 0)
+			r = labels_group_classes(ns, o, &c);
+	} else if (o->kind == OBJECT_DATASET && o->labelled) {
+		r = state_get(ns, o, &ref.st);
+		if (r == 0)
+			r = labels_classes(ns, ref.st, &c);
+	}
+	if (r < 0)
+		return r;
+	*ret = (struct node){ o->number, V_BYCLASS, 0 };
+	return 0;
+}
+
+static int lookup_slice(struct ns *ns, struct object *g, const char *name,
+			size_t base, struct node *ret)
+{
+	/* a name may hold brackets itself: the first split that fits counts */
+	for (const char *b = strchr(name, '['); b && (size_t)(b - name) < base;
+	     b = strchr(b + 1, '[')) {
+		struct object *o = shown_object(g->group, name,
+						(size_t)(b - name));
+		CLEANUP(freep) char *text = strndup(b + 1, base - 1 -
+						    (size_t)(b - name));
+		struct ephemeral made = { 0 };
+		const struct dataset_info *in;
+		struct view_source src;
+		STATE_REF(ref, ns);
+		uint64_t size;
+		int r;
+
+		if (!text)
+			return -ENOMEM;
+		if (!o || o->kind != OBJECT_DATASET)
+			continue;
+		r = state_get(ns, o, &ref.st);
+		if (r == 0)
+			r = state_source(ns, ref.st, false, &src);
+		if (r < 0)
+			return r;
+		in = dset_info(src.dset);
+		if (in->null || !dtype_is_plain(in->type))
+			return -ENOENT;
+		r = slice_parse(text, in->rank, in->dims, &made.slice);
+		if (r == 0)
+			r = slice_size(&src, &made.slice, &size);
+		return r < 0 ? -ENOENT : eph_get(ns, o, V_SLICE, text, &made, ret);
+	}
+	return -ENOENT;
+}
+
+static int lookup_nrrd(struct ns *ns, struct object *o, struct node *ret)
+{
+	struct view_source src;
+	STATE_REF(ref, ns);
+	int r = o && o->kind == OBJECT_DATASET ? state_get(ns, o, &ref.st) :
+						 -ENOENT;
+
+	if (r == 0)
+		r = state_source(ns, ref.st, false, &src);
+	if (r < 0)
+		return r;
+	if (!view_nrrd.accepts(&src))
+		return -ENOENT;
+	*ret = (struct node){ o->number, V_NRRD, 0 };
+	return 0;
+}
+
+static int lookup_query(struct ns *ns, struct object *g, const char *name,
+			struct node *ret)
+{
+	struct ephemeral made = { 0 };
+	int r = query_run(ns, g, name + 1, &made);
+
+	return r < 0 ? r : eph_get(ns, g, V_QUERY, name, &made, ret);
+}
+
+static int lookup_unlisted(struct ns *ns, struct object *g, const char *name,
+			   struct node *ret)
+{
+	const struct group *grp = g->group;
+	struct object *o;
+	size_t base;
+
+	if (!strcmp(name, ".attrs")) {
+		*ret = (struct node){ g->number, V_ATTRS, 0 };
+		return 0;
+	}
+	if (!strncmp(name, ".attrs.", 7)) {
+		o = shown_object(grp, name + 7, strlen(name + 7));
+		if (o && o->kind != OBJECT_GROUP) {
+			*ret = (struct node){ o->number, V_ATTRS, 0 };
+			return 0;
+		}
+		return -ENOENT;
+	}
+	if (!g->parent && !strcmp(name, ".h5fs")) {
+		*ret = (struct node){ 0, V_H5FS, 0 };
+		return 0;
+	}
+	if (!strcmp(name, ".by-class")) /* of the root itself */
+		return g->parent ? -ENOENT : lookup_byclass(ns, g, ret);
+	if (ends_with(name, ".by-class", &base)) {
+		o = shown_object(grp, name, base);
+		return o ? lookup_byclass(ns, o, ret) : -ENOENT;
+	}
+	if (ends_with(name, "].npy", &base))
+		return lookup_slice(ns, g, name, base, ret);
+	if (ends_with(name, ".nrrd", &base))
+		return lookup_nrrd(ns, shown_object(grp, name, base), ret);
+	if (name[0] == '@' && name[1])
+		return lookup_query(ns, g, name, ret);
+	o = shown_object(grp, name, strlen(name));
+	if (o && o->hidden && o->kind == OBJECT_GROUP) {
+		*ret = (struct node){ o->number, V_DIR, 0 };
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* ---- directories ---- */
+
+static struct node entry_node(const struct entry *e, const struct object *g)
+{
+	if (e->target)
+		return (struct node){ g->number, V_LINK, e->index };
+	return (struct node){ e->object->number, e->view, e->index };
+}
+
+static int lookup_group(struct ns *ns, struct object *g, const char *name,
+			struct node *ret)
+{
+	const struct entry *e;
+	int r = group_load(ns, g, GROUP_ENTRIES);
+
+	if (r < 0)
+		return r;
+	e = group_find(g->group, name);
+	if (e) {
+		*ret = entry_node(e, g);
+		return 0;
+	}
+	return lookup_unlisted(ns, g, name, ret);
+}
+
+static int lookup_attr(const struct object *o, const char *name,
+		       struct node *ret)
+{
+	struct attr_list l;
+	int r = store_attrs(o->gen->store, o->info.id, &l);
+
+	if (r < 0)
+		return r;
+	r = -ENOENT;
+	for (size_t i = 0; r < 0 && i < l.count; i++) {
+		CLEANUP(freep) char *shown = name_escape_slash(l.names[i]);
+
+		if (shown && !strcmp(shown, name)) {
+			*ret = (struct node){ o->number, V_ATTR, (uint32_t)i };
+			r = 0;
+		}
+	}
+	attr_list_done(&l);
+	return r;
+}
+
+static int lookup_control(const char *name, struct node *ret)
+{
+	for (uint32_t i = 0; i < CONTROLS; i++)
+		if (!strcmp(name, control_names[i])) {
+			*ret = (struct node){ 0, V_CONTROL, i };
+			return 0;
+		}
+	return -ENOENT;
+}
+
+static int lookup_qlink(struct ns *ns, const struct pin *p, const char *name,
+			struct node *ret)
+{
+	struct ephemeral *e;
+	int r = -ENOENT;
+
+	pthread_rwlock_wrlock(&ns->tables);
+	e = eph_find(ns, p->node.object - NODE_EPHEMERAL);
+	for (size_t i = 0; e && i < e->nlinks; i++)
+		if (!strcmp(e->links[i].name, name)) {
+			*ret = (struct node){ p->node.object, V_QLINK,
+					      (uint32_t)i };
+			e->refs++;
+			__atomic_fetch_add(&p->gen->lookups, 1,
+					   __ATOMIC_ACQ_REL);
+			r = 0;
+			break;
+		}
+	pthread_rwlock_unlock(&ns->tables);
+	return r;
+}
+
+static int find_node(struct ns *ns, const struct pin *p, const char *name,
+		     struct node *ret)
+{
+	struct object *o = p->object;
+
+	switch (p->node.view) {
+	case V_DIR:
+		return o->kind == OBJECT_GROUP ?
+			       lookup_group(ns, o, name, ret) :
+			       lookup_sample(ns, o, 0, 0, name, ret);
+	case V_ATTRS:
+		return lookup_attr(o, name, ret);
+	case V_BYCLASS:
+		return lookup_class(ns, o, name, ret);
+	case V_CLASS:
+		return lookup_class_member(ns, o, p->node.index, name, ret);
+	case V_H5FS:
+		return lookup_control(name, ret);
+	case V_QUERY:
+		return lookup_qlink(ns, p, name, ret);
+	default:
+		break;
+	}
+	if (p->node.view > V_SUB)
+		return lookup_sample(ns, o, p->node.view - V_SUB, p->node.index,
+				     name, ret);
+	return -ENOTDIR;
+}
+
+int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
+	      struct ns_entry *ret_entry)
+{
+	CLEANUP(pin_done) struct pin p = { 0 };
+	CLEANUP(pin_done) struct pin found = { 0 };
+	struct ns_entry e = { 0 };
+	struct node node;
+	int r = pin_get(ns, parent, &p);
+
+	if (r == 0 && p.node.view != V_H5FS)
+		r = store_fresh(p.gen->store);
+	if (r == -ESTALE && p.node.object == 0)
+		r = 0; /* the root: what is loaded still answers */
+	if (r < 0)
+		return r;
+	r = find_node(ns, &p, name, &node);
+	if (r < 0)
+		return r;
+	e.ino = node_ino(node);
+	/* of the same generation as the directory, whatever comes between */
+	found.ns = ns;
+	found.node = node;
+	found.gen = p.gen;
+	__atomic_fetch_add(&p.gen->users, 1, __ATOMIC_ACQ_REL);
+	if (node.object == 0) {
+		found.object = p.gen->root;
+	} else if (node.object >= NODE_EPHEMERAL) {
+		found.object = p.object;
+	} else {
+		CLEANUP(pin_done) struct pin again = { 0 };
+
+		r = pin_get(ns, e.ino, &again);
+		found.object = again.object;
+	}
+	if (r == 0)
+		r = node_stat(ns, &found, true, &e.st);
+	if (r < 0) {
+		if (node.object >= NODE_EPHEMERAL)
+			ns_forget(ns, e.ino, 1);
+		return r;
+	}
+	if (node.object && node.object < NODE_EPHEMERAL)
+		__atomic_fetch_add(&p.gen->lookups, 1, __ATOMIC_ACQ_REL);
+	*ret_entry = e;
+	return 0;
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/* ns.c - opens and closes the tree; generations of FILE, objects and nodes.
+ *
+ * FILE changes underneath: a change makes a new generation with new object
+ * numbers; an old one stays as long as the kernel holds references to its nodes
+ * or a call is under way in it. */
+#include <stdio.h>
+#include <time.h>
+
+#include "ns_int.h"
+
+int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- objects ---- */
+
+static void object_free(struct object *o)
+{
+	if (o->kind == OBJECT_GROUP)
+		group_free(o->group);
+	rule_match_free(o->rules);
+	free(o->label);
+	free(o->name);
+	free(o);
+}
+
+/* Numbers are never used twice in the life of a mount. */
+int object_new(struct ns *ns, struct gen *gen, enum object_kind kind,
+	       struct object *parent, const char *name,
+	       const struct obj_info *info, struct object **ret_object)
+{
+	struct object *o = calloc(1, sizeof(*o));
+	uint32_t page;
+
+	if (!o)
+		return -ENOMEM;
+	o->kind = kind;
+	o->gen = gen;
+	o->parent = parent;
+	o->info = *info;
+	o->name = strdup(name);
+	if (!o->name) {
+		free(o);
+		return -ENOMEM;
+	}
+	pthread_rwlock_wrlock(&ns->tables);
+	page = ns->nobjects / OBJECT_PAGE;
+	if (ns->nobjects < NODE_EPHEMERAL && !ns->pages[page])
+		ns->pages[page] = calloc(OBJECT_PAGE, sizeof(*ns->pages[page]));
+	if (ns->nobjects >= NODE_EPHEMERAL || !ns->pages[page]) {
+		pthread_rwlock_unlock(&ns->tables);
+		object_free(o);
+		return -ENOSPC;
+	}
+	o->number = ns->nobjects++;
+	ns->pages[page][o->number % OBJECT_PAGE] = o;
+	o->older = gen->objects;
+	gen->objects = o;
+	gen->listed++;
+	pthread_rwlock_unlock(&ns->tables);
+	*ret_object = o;
+	return 0;
+}
+
+char *object_path(const struct object *o)
+{
+	size_t len = 1;
+	char *path, *p;
+
+	for (const struct object *x = o; x->parent; x = x->parent)
+		len += strlen(x->name) + 1;
+	if (len == 1)
+		return strdup("/");
+	path = malloc(len);
+	if (!path)
+		return NULL;
+	p = path + len - 1;
+	*p = 0;
+	for (const struct object *x = o; x->parent; x = x->parent) {
+		size_t n = strlen(x->name);
+
+		p -= n;
+		memcpy(p, x->name, n);
+		*--p = '/';
+	}
+	return path;
+}
+
+/* ---- pins ---- */
+
+static struct object *find_object(struct ns *ns, uint32_t number)
+{
+	if (number == 0)
+		return ns->gen->root;
+	if (number >= ns->nobjects || !ns->pages[number / OBJECT_PAGE])
+		return NULL;
+	return ns->pages[number / OBJECT_PAGE][number % OBJECT_PAGE];
+}
+
+int pin_get(struct ns *ns, uint64_t ino, struct pin *ret_pin)
+{
+	struct pin p = { .ns = ns, .node = node_of(ino) };
+	int r = 0;
+
+	if (ino == 0)
+		return -ENOENT;
+	pthread_rwlock_rdlock(&ns->tables);
+	if (p.node.object >= NODE_EPHEMERAL) {
+		struct ephemeral *e =
+			eph_find(ns, p.node.object - NODE_EPHEMERAL);
+
+		p.object = e ? e->object : NULL;
+	} else {
+		p.object = find_object(ns, p.node.object);
+	}
+	if (p.object) {
+		p.gen = p.object->gen;
+		__atomic_fetch_add(&p.gen->users, 1, __ATOMIC_ACQ_REL);
+	} else {
+		r = -ENOENT;
+	}
+	pthread_rwlock_unlock(&ns->tables);
+	if (r == 0)
+		*ret_pin = p;
+	return r;
+}
+
+void pin_done(struct pin *p)
+{
+	if (p->gen)
+		__atomic_fetch_sub(&p->gen->users, 1, __ATOMIC_ACQ_REL);
+	p->gen = NULL;
+}
+
+void ns_forget(struct ns *ns, uint64_t ino, uint64_t n)
+{
+	struct node node = node_of(ino);
+	struct object *o;
+
+	if (node.object >= NODE_EPHEMERAL) {
+		eph_forget(ns, node.object - NODE_EPHEMERAL, n);
+		return;
+	}
+	if (node.object == 0) /* the root has no count of its own */
+		return;
+	pthread_rwlock_rdlock(&ns->tables);
+	o = find_object(ns, node.object);
+	if (o)
+		__atomic_fetch_sub(&o->gen->lookups, n, __ATOMIC_ACQ_REL);
+	pthread_rwlock_unlock(&ns->tables);
+}
+
+/* ---- generations ---- */
+
+static void gen_free(struct ns *ns, struct gen *gen)
+{
+	struct object *o, *older;
+
+	if (!gen)
+		return;
+	states_drop(ns, gen);
+	pthread_rwlock_wrlock(&ns->tables);
+	for (o = gen->objects; o; o = o->older)
+		ns->pages[o->number / OBJECT_PAGE][o->number % OBJECT_PAGE] =
+			NULL;
+	pthread_rwlock_unlock(&ns->tables);
+	for (o = gen->objects; o; o = older) {
+		older = o->older;
+		object_free(o);
+	}
+	store_close(gen->store);
+	free(gen);
+}
+
+static int find_model(struct ns *ns, struct gen *gen)
+{
+	static const char *const names[] = {
+		"model_config", "layer_names", "layer_names0", "keras_version",
+		"weight_names", NULL
+	};
+	struct facts root = { 0 }, weights = { 0 };
+	struct object fake = { .gen = gen };
+	struct obj_info info;
+	bool has_weights, has_dependencies;
+	int r = facts_load(gen, gen->root, names, &root, NULL);
+
+	(void)ns;
+	if (r < 0)
+		return r;
+	has_weights = store_resolve(gen->store, gen->root->info.id,
+				    "model_weights", &info) == 0 &&
+		      info.kind == OBJ_GROUP;
+	fake.info = info;
+	if (has_weights && facts_load(gen, &fake, names, &weights, NULL) < 0)
+		has_weights = false;
+	has_dependencies = store_resolve(gen->store, gen->root->info.id,
+					 "_layer_checkpoint_dependencies",
+					 &info) == 0 && info.kind == OBJ_GROUP;
+	gen->model = layout_is_model(&root, has_weights ? &weights : NULL,
+				     has_dependencies);
+	facts_done(&root);
+	facts_done(&weights);
+	return 0;
+}
+
+static int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
+{
+	struct store_options so = { .external = ns->opts.external,
+				    .cache = ns->cache, .faults = ns->faults };
+	struct gen *gen = calloc(1, sizeof(*gen));
+	struct obj_info info;
+	int r;
+
+	if (!gen)
+		return -ENOMEM;
+	r = store_open(ns->file, &so, &gen->store, ret_why);
+	if (r == 0)
+		r = store_root(gen->store, &info);
+	if (r == 0)
+		r = object_new(ns, gen, OBJECT_GROUP, NULL, "", &info,
+			       &gen->root);
+	if (r == 0)
+		r = find_model(ns, gen);
+	if (r == 0)
+		r = group_load(ns, gen->root, GROUP_ENTRIES);
+	if (r < 0) {
+		gen_free(ns, gen);
+		return r;
+	}
+	*ret_gen = gen;
+	return 0;
+}
+
+/* Old generations that nobody needs any more. */
+static void sweep(struct ns *ns)
+{
+	struct gen *dead = NULL;
+
+	pthread_rwlock_wrlock(&ns->tables);
+	for (struct gen **p = &ns->gen->next; *p;) {
+		struct gen *g = *p;
+
+		if (__atomic_load_n(&g->lookups, __ATOMIC_ACQUIRE) ||
+		    __atomic_load_n(&g->users, __ATOMIC_ACQUIRE)) {
+			p = &g->next;
+			continue;
+		}
+		*p = g->next;
+		g->next = dead;
+		dead = g;
+	}
+	pthread_rwlock_unlock(&ns->tables);
+	while (dead) {
+		struct gen *next = dead->next;
+
+		gen_free(ns, dead);
+		dead = next;
+	}
+}
+
+static void put_names(const struct gen *gen, struct strbuf *out)
+{
+	const struct group *g = gen->root->group;
+
+	for (size_t i = 0; g && i < g->nentries; i++)
+		strbuf_put(out, g->entries[i].name,
+			   strlen(g->entries[i].name) + 1);
+}
+
+int ns_refresh(struct ns *ns, struct strbuf *ret_names)
+{
+	CLEANUP(freep) char *why = NULL;
+	struct gen *gen = NULL;
+	int r;
+
+	if (store_check(ns->gen->store) == STORE_SAME) {
+		sweep(ns);
+		return 0;
+	}
+	r = gen_open(ns, &gen, &why);
+	if (r < 0) {
+		log_debug("%s: %s", ns->file, why ? why : strerror(-r));
+		return r;
+	}
+	put_names(ns->gen, ret_names);
+	put_names(gen, ret_names);
+	/* what answers without being listed */
+	strbuf_put(ret_names, ".attrs", sizeof(".attrs"));
+	strbuf_put(ret_names, ".by-class", sizeof(".by-class"));
+	pthread_rwlock_wrlock(&ns->tables);
+	gen->next = ns->gen;
+	ns->gen = gen;
+	pthread_rwlock_unlock(&ns->tables);
+	return strbuf_error(ret_names) < 0 ? -ENOMEM : 1;
+}
+
+/* ---- open and close ---- */
+
+static int open_label_stores(struct ns *ns, char **ret_why)
+{
+	struct ns_rules *rules = &ns->opts.labels;
+
+	for (size_t i = 0; i < rules->count; i++) {
+		struct store_options so = { .external = EXTERNAL_INSIDE,
+					    .cache = ns->cache,
+					    .faults = ns->faults };
+		char *colon = strchr(rules->rules[i].value, ':');
+		struct label_store *grown, *ls;
+		CLEANUP(freep) char *why = NULL;
+		CLEANUP(freep) char *full = NULL;
+		int r;
+
+		if (!colon)
+			continue;
+		grown = realloc(ns->label_stores, (ns->nlabel_stores + 1) *
+						  sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		ns->label_stores = grown;
+		ls = &grown[ns->nlabel_stores];
+		ls->file = strndup(rules->rules[i].value,
+				   (size_t)(colon - rules->rules[i].value));
+		if (!ls->file)
+			return -ENOMEM;
+		if (*ls->file == '/') {
+			full = strdup(ls->file);
+		} else { /* beside FILE */
+			const char *slash = strrchr(ns->file, '/');
+
+			if (asprintf(&full, "%.*s/%s", (int)(slash - ns->file),
+				     ns->file, ls->file) < 0)
+				full = NULL;
+		}
+		r = full ? store_open(full, &so, &ls->store, &why) : -ENOMEM;
+		if (r < 0) {
+			if (asprintf(ret_why, "%s%s: labels file %s: %s",
+				     rules->rules[i].origin, rules->rules[i].path,
+				     ls->file, why ? why : strerror(-r)) < 0)
+				*ret_why = NULL;
+			free(ls->file);
+			return r;
+		}
+		ns->nlabel_stores++;
+	}
+	return 0;
+}
+
+static int set_owner(struct ns *ns)
+{
+	struct stat st;
+
+	if (stat(ns->file, &st) < 0)
+		return -errno;
+	if (ns->opts.uid == (uid_t)-1)
+		ns->opts.uid = st.st_uid;
+	if (ns->opts.gid == (gid_t)-1)
+		ns->opts.gid = st.st_gid;
+	return 0;
+}
+
+static int rules_check(struct ns *ns, char **ret_why);
+
+int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,
+	    char **ret_why)
+{
+	CLEANUP(ns_closep) struct ns *ns = calloc(1, sizeof(*ns));
+	int r;
+
+	*ret_why = NULL;
+	if (!ns)
+		return -ENOMEM;
+	pthread_mutex_init(&ns->load, NULL);
+	pthread_rwlock_init(&ns->tables, NULL);
+	pthread_mutex_init(&ns->states, NULL);
+	pthread_mutex_init(&ns->control, NULL);
+	ns->nobjects = 1; /* 0 is the current root */
+	ns->eph_free = UINT32_MAX;
+	ns->started_ms = now_ms();
+	r = ns_options_copy(&ns->opts, opts);
+	if (r < 0)
+		return r;
+	ns->file = realpath(file, NULL);
+	if (!ns->file) {
+		r = -errno;
+		*ret_why = strdup(strerror(errno));
+		return r;
+	}
+	r = set_owner(ns);
+	if (r == 0)
+		r = cache_new(ns->opts.cache_bytes, ns->opts.threads + 1,
+			      &ns->cache);
+	if (r == 0)
+		r = faults_new(&ns->faults);
+	if (r == 0)
+		r = open_label_stores(ns, ret_why);
+	if (r == 0)
+		r = gen_open(ns, &ns->gen, ret_why);
+	if (r == 0)
+		r = rules_check(ns, ret_why);
+	if (r < 0)
+		return r;
+	*ret_ns = TAKE(ns);
+	return 0;
+}
+
+void ns_close(struct ns *ns)
+{
+	if (!ns)
+		return;
+	eph_free_all(ns);
+	while (ns->gen) {
+		struct gen *next = ns->gen->next;
+
+		gen_free(ns, ns->gen);
+		ns->gen = next;
+	}
+	for (size_t i = 0; i < ns->nlabel_stores; i++) {
+		store_close(ns->label_stores[i].store);
+		free(ns->label_stores[i].file);
+	}
+	free(ns->label_stores);
+	for (size_t i = 0; i < ARRAY_SIZE(ns->pages); i++)
+		free(ns->pages[i]);
+	for (size_t i = 0; i < CONTROLS; i++)
+		blob_unref(ns->snapshots[i].bytes);
+	cache_free(ns->cache);
+	faults_free(ns->faults);
+	ns_options_done(&ns->opts);
+	pthread_mutex_destroy(&ns->load);
+	pthread_rwlock_destroy(&ns->tables);
+	pthread_mutex_destroy(&ns->states);
+	pthread_mutex_destroy(&ns->control);
+	free(ns->file);
+	free(ns);
+}
+
+/* ---- do the user's rules match anything? ---- */
+
+/* Any dataset at or below o whose path fits. The walk goes only where the
+ * pattern can lead: it has as many components as the path. */
+static int rule_matches(struct ns *ns, struct object *o, const char *pattern,
+			unsigned depth, bool *ret)
+{
+	CLEANUP(freep) char *path = object_path(o);
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	if (o->kind == OBJECT_DATASET && glob_match(pattern, path))
+		*ret = true;
+	if (o->kind != OBJECT_GROUP || *ret || depth == 0)
+		return 0;
+	r = group_load(ns, o, GROUP_DECIDED);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (size_t i = 0; i < o->group->nchildren && !*ret; i++) {
+		struct child *c = &o->group->children[i];
+
+		if (c->kind != CHILD_OBJECT)
+			continue;
+		r = rule_matches(ns, c->object, pattern, depth - 1, ret);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int check_rules(struct ns *ns, const struct ns_rules *rules,
+		       char **ret_why)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		const char *p = rules->rules[i].path;
+		unsigned depth = *p == '/' ? 0 : 1;
+		bool found = false;
+		int r;
+
+		for (; *p; p++)
+			depth += *p == '/';
+		r = rule_matches(ns, ns->gen->root, rules->rules[i].path, depth,
+				 &found);
+		if (r < 0)
+			return r;
+		if (found)
+			continue;
+		if (asprintf(ret_why, "%s%s: no dataset has this path; see: h5fs "
+				      "info %s", rules->rules[i].origin,
+			     rules->rules[i].path, ns->file) < 0)
+			*ret_why = NULL;
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static int rules_check(struct ns *ns, char **ret_why)
+{
+	int r = check_rules(ns, &ns->opts.layout, ret_why);
+
+	if (r == 0)
+		r = check_rules(ns, &ns->opts.range, ret_why);
+	if (r == 0)
+		r = check_rules(ns, &ns->opts.labels, ret_why);
+	return r;
+}
+
+const char *ns_file(const struct ns *ns)
+{
+	return ns->file;
+}
+
+struct faults *ns_faults(struct ns *ns)
+{
+	return ns->faults;
+}
+
+int ns_statvfs(struct ns *ns, struct statvfs *ret_st)
+{
+	if (statvfs(ns->file, ret_st) < 0)
+		return -errno;
+	ret_st->f_flag |= ST_RDONLY;
+	ret_st->f_namemax = 255;
+	return 0;
+}

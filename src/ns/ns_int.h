@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* ns_int.h - shared by the files of the ns room only.
+ *
+ * Locks, outer to inner: ns.load > ns.tables > ns.states > state.lock, and all
+ * of them before the store's. The tables lock is never held across a call into
+ * store or view; ns.load and state.lock are. */
+#ifndef H5FS_NS_INT_H
+#define H5FS_NS_INT_H
+
+#include "h5fs/layout.h"
+#include "h5fs/ns.h"
+#include "h5fs/store.h"
+#include "h5fs/view.h"
+
+/* ---- nodes: what an inode number says ---- */
+#define NODE_MAX_OBJECT (1u << 24)
+#define NODE_EPHEMERAL 0xf00000u /* objects from here on are ephemeral slots */
+#define NODE_MAX_EPHEMERAL 0xfffffu
+
+enum node_view {
+	V_DIR = 0,	/* a group; the sample directory D/ */
+	V_SAMPLE = 1,	/* D/000007.png: index is the sample */
+	V_WHOLE = 2,	/* + position in view_whole[] */
+	V_NRRD = 16,
+	V_ATTRS = 17,	/* .attrs/, .attrs.D/ */
+	V_ATTR = 18,	/* index: position in the attribute list */
+	V_BYCLASS = 19,
+	V_CLASS = 20,	/* index: class */
+	V_LINK = 21,	/* index: entry of the group */
+	V_H5FS = 22,	/* .h5fs/ */
+	V_CONTROL = 23, /* index: enum control_file */
+	V_TYPE = 24,	/* a committed datatype's D.txt */
+	V_QUERY = 25,	/* ephemeral: @EXPR/ */
+	V_QLINK = 26,	/* ephemeral: index: link in it */
+	V_SLICE = 27,	/* ephemeral: D[...].npy */
+	V_SUB = 64,	/* + level: D/000001/, index: row-major prefix */
+};
+struct node {
+	uint32_t object;
+	uint8_t view;
+	uint32_t index;
+};
+static inline uint64_t node_ino(struct node n) /* {0,0,0} is the root's */
+{
+	return ((uint64_t)n.object << 40 | (uint64_t)n.view << 32 | n.index) + 1;
+}
+static inline struct node node_of(uint64_t ino)
+{
+	ino--;
+	return (struct node){ (uint32_t)(ino >> 40), (uint8_t)(ino >> 32),
+			      (uint32_t)ino };
+}
+
+/* ---- one generation of FILE ---- */
+struct object;
+struct gen {
+	struct store *store;
+	struct object *root;
+	struct object *objects; /* all, newest first: freed with the generation */
+	uint64_t lookups;	/* atomic: references the kernel holds */
+	uint32_t users;		/* atomic: calls under way */
+	int64_t listed;		/* objects numbered */
+	bool model;
+	struct gen *next; /* older */
+};
+
+/* ---- objects ---- */
+enum object_kind { OBJECT_GROUP, OBJECT_DATASET, OBJECT_DATATYPE };
+struct group;
+struct object {
+	uint32_t number;
+	enum object_kind kind;
+	struct gen *gen;
+	struct object *parent; /* the group it lies in; NULL: root */
+	struct object *older;  /* gen.objects */
+	char *name;	       /* of the link, as stored */
+	struct obj_info info;
+	struct group *group; /* groups: NULL until loaded; atomic */
+	/* datasets: */
+	const struct layout *layout; /* of its group; never NULL once decided */
+	const struct desc *desc;     /* kept where the group is small */
+	uint64_t layout_key;	     /* in st_ino: other pictures, other number */
+	uint64_t count;		     /* samples: pictures, elements or rows */
+	uint64_t rows;		     /* length of axis 0; 0: scalar */
+	uint32_t rank;
+	uint32_t listed_whole; /* bit i: view_whole[i] is an entry */
+	bool directory;	       /* D/ exists */
+	bool row_member;       /* a value a row, for xattrs of samples */
+	bool row_files;	       /* D/000000.npy */
+	bool labelled;	       /* a label dataset was found by name and shape */
+	bool hidden;	       /* answers, is not listed */
+	char *label;	       /* single picture: its attribute `label` */
+	struct object *labels; /* the label dataset; NULL: see labels_store */
+	struct state *state;   /* under ns.states */
+	struct rule_match *rules; /* of the user, for this path; NULL: none */
+};
+struct rule_match {
+	struct layout_user layout;
+	struct ns_rule *labels;
+};
+
+/* ---- a loaded group ---- */
+enum child_kind { CHILD_OBJECT, CHILD_SOFT, CHILD_REFUSED, CHILD_CYCLE,
+		  CHILD_ALIAS };
+struct child {
+	char *name; /* as stored; children are sorted by it, bytewise */
+	enum child_kind kind;
+	struct object *object; /* OBJECT */
+	char *target;	       /* SOFT: path; REFUSED, CYCLE: link text; ALIAS:
+				* canonical path of the group */
+};
+struct entry {
+	char *name; /* as shown */
+	char *target; /* symbolic links */
+	struct object *object;
+	uint8_t view;
+	uint32_t index; /* classes view: class */
+	uint64_t size;	/* UINT64_MAX: to be measured */
+};
+enum group_phase { GROUP_LINKS = 1, GROUP_DECIDED, GROUP_ENTRIES };
+struct group {
+	enum group_phase phase;
+	size_t nchildren;
+	struct child *children;
+	size_t nentries;
+	struct entry *entries;
+	uint32_t *hash; /* entries by name: position + 1, 0 empty */
+	uint32_t nhash; /* power of two */
+	struct desc_group dg;
+	bool dg_kept;
+	struct layout *interned; /* distinct layouts of the members */
+	size_t ninterned;
+	bool has_labels; /* single pictures with an attribute `label` */
+	struct classes *classes; /* of those */
+};
+
+/* ---- class folders ---- */
+struct class_folder {
+	char *name;	/* as shown */
+	char *label;	/* what the label is: text */
+	int64_t number; /* its number */
+	uint32_t first, count; /* in rows[] */
+};
+struct classes {
+	uint32_t count;
+	struct class_folder *folders; /* in label order */
+	uint32_t *rows; /* samples by class, ascending in each */
+	uint32_t nrows;
+	uint32_t *by_name; /* folders sorted by name */
+};
+void classes_free(struct classes *c);
+DEFINE_CLEANUP(struct classes *, classes_free)
+
+/* ---- what is open of a dataset: built on use, dropped when long unused ---- */
+struct size_index { /* of a measured file */
+	uint64_t nblocks;
+	uint64_t *ends; /* cumulative */
+};
+struct state {
+	int refs;
+	struct object *object; /* NULL once it was dropped from the table */
+	struct state *prev, *next; /* least recently used last */
+	struct view_source src;
+	struct dset *dset;
+	struct desc *own_desc;
+	struct layout no_layout;
+	uint8_t palette[768];
+	pthread_mutex_t lock; /* what follows */
+	bool norm_done;
+	int norm_error;
+	struct norm norm;
+	struct size_index sizes[16];
+	bool classes_done;
+	int classes_error;
+	struct classes *classes;
+};
+
+/* ---- what is not arithmetic ---- */
+struct ephemeral {
+	struct object *object; /* pins its generation through lookups */
+	char *key;	       /* the name it answers to */
+	uint8_t view;	       /* V_QUERY, V_SLICE */
+	uint64_t refs;
+	struct slice slice;
+	size_t nlinks;
+	struct entry *links; /* symbolic links of a query */
+	uint32_t next_free;
+};
+
+enum control_file { CONTROL_STATUS, CONTROL_ERRORS, CONTROL_METRICS, CONTROLS };
+struct snapshot {
+	struct blob *bytes;
+	int64_t at_ms;
+};
+
+struct label_store { /* labels=PATH:FILE:LABELS */
+	char *file;
+	struct store *store;
+};
+
+#define OBJECT_PAGE 4096u
+struct ns {
+	char *file;
+	struct ns_options opts;
+	struct cache *cache;
+	struct faults *faults;
+	struct label_store *label_stores;
+	size_t nlabel_stores;
+	uint64_t requests; /* atomic: reads answered */
+	int64_t started_ms;
+
+	pthread_mutex_t load; /* loading groups */
+
+	pthread_rwlock_t tables; /* what follows */
+	struct gen *gen;	 /* the current one, older ones behind it */
+	struct object **pages[NODE_MAX_OBJECT / OBJECT_PAGE];
+	uint32_t nobjects; /* highest number + 1; 0 is the current root */
+	struct ephemeral *eph;
+	uint32_t neph, eph_free;
+
+	pthread_mutex_t states;
+	struct state *newest, *oldest;
+	unsigned nstates;
+
+	pthread_mutex_t control;
+	struct snapshot snapshots[CONTROLS];
+};
+
+/* ---- ns.c ---- */
+/* A node with its object, whose generation is pinned until pin_done(). */
+struct pin {
+	struct ns *ns;
+	struct gen *gen;
+	struct object *object; /* NULL: ephemeral */
+	struct node node;
+};
+int pin_get(struct ns *ns, uint64_t ino, struct pin *ret_pin);
+void pin_done(struct pin *p);
+int object_new(struct ns *ns, struct gen *gen, enum object_kind kind,
+	       struct object *parent, const char *name,
+	       const struct obj_info *info, struct object **ret_object);
+/* HDF5 path of an object; the caller frees it. NULL: no memory. */
+char *object_path(const struct object *o);
+int64_t now_ms(void);
+
+/* ---- tree.c ---- */
+int group_load(struct ns *ns, struct object *g, enum group_phase phase);
+int group_load_locked(struct ns *ns, struct object *g, enum group_phase phase);
+const struct entry *group_find(const struct group *g, const char *name);
+struct child *group_child(const struct group *g, const char *name);
+/* Child by the name it is shown with, without suffix. */
+struct child *group_child_shown(const struct group *g, const char *shown,
+				bool as_group);
+int entries_index(struct group *g);
+int entries_add(struct group *g, size_t *cap, const struct entry *e);
+void group_free(struct group *g);
+/* Follows an HDF5 path from group g through soft links. -ENOENT. */
+int walk_path(struct ns *ns, struct object *g, const char *path, unsigned depth,
+	      struct object **ret_object);
+
+/* ---- entries.c ---- */
+/* The files and the directory that a dataset is shown as, without names. */
+struct shape_list {
+	unsigned n;
+	struct {
+		const char *suffix;
+		uint8_t view;
+		uint64_t size;
+	} of[12];
+	bool bare; /* of[]'s encoded one keeps the dataset's own name */
+};
+int dataset_shapes(struct ns *ns, struct object *o, struct shape_list *ret);
+int group_make_entries(struct ns *ns, struct object *g, struct group *grp);
+int classes_make_entries(struct ns *ns, struct object *g, struct group *grp);
+/* Relative path from directory of group `from` to that of group `to`: "..",
+ * "../a/b", "." */
+int relative_path(const struct object *from, const struct object *to,
+		  struct strbuf *out);
+
+/* ---- describe.c ---- */
+int facts_load(struct gen *gen, const struct object *o,
+	       const char *const *wanted, struct facts *ret_facts,
+	       char **ret_label);
+int describe_dataset(struct ns *ns, struct object *o, struct dset *d,
+		     struct desc *ret_desc, char **ret_label);
+extern const struct layout_probe ns_probe; /* desc.arg is the object */
+
+/* ---- name.c ---- */
+enum name_kind { NAME_PLAIN, NAME_GROUP };
+/* The name as shown: escaped, suffix added, cut to 255 bytes with a hash where
+ * it is longer (*ret_cut). The caller frees it. */
+char *name_shown(const char *name, const char *suffix, enum name_kind kind,
+		 bool *ret_cut);
+/* Turns an escaped name back, in a fresh string. */
+char *name_stored(const char *shown);
+bool name_has_suffix(const char *name); /* one of the reserved suffixes */
+char *name_escape_slash(const char *name); /* classes, attributes */
+
+/* ---- state.c ---- */
+int state_get(struct ns *ns, struct object *o, struct state **ret_state);
+void state_put(struct ns *ns, struct state *st);
+struct state_ref { struct ns *ns; struct state *st; };
+static inline void state_ref_done(struct state_ref *r)
+{
+	if (r->st)
+		state_put(r->ns, r->st);
+}
+#define STATE_REF(name, ns_)                                                   \
+	CLEANUP(state_ref_done) struct state_ref name = { (ns_), NULL }
+/* The source with its norm, where the view needs one. */
+int state_source(struct ns *ns, struct state *st, bool with_norm,
+		 struct view_source *ret_src);
+void states_drop(struct ns *ns, struct gen *gen); /* all of a generation */
+void state_free_all(struct ns *ns);
+int open_dataset(struct object *o, struct dset **ret_dset);
+
+/* ---- content.c ---- */
+const struct view_ops *node_ops(const struct object *o, uint8_t view);
+/* Exact size of a dataset's file; measure: may render it. -EAGAIN: would have
+ * to, and must not. */
+int content_size(struct ns *ns, struct object *o, uint8_t view, uint32_t index,
+		 bool measure, uint64_t *ret_size);
+int content_attr(struct ns *ns, const struct object *o, uint32_t index,
+		 struct blob **ret_text);
+
+/* ---- stat.c ---- */
+/* Everything but size and type-independent parts of a node's stat. */
+void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
+	       uint32_t index, mode_t mode, uint64_t size, struct stat *ret_st);
+uint64_t stable_ino(const struct ns *ns, const struct object *o, uint8_t view,
+		    uint32_t index);
+int node_stat(struct ns *ns, const struct pin *p, bool measure,
+	      struct stat *ret_st);
+
+/* ---- labels.c ---- */
+/* Finds label datasets for the sets of a decided group. */
+void labels_find(struct ns *ns, struct object *g, struct group *grp);
+/* Class folders of a labelled set (reads all labels) or of a group of labelled
+ * single pictures. -ENOENT: it has none. Valid while the state is held. */
+int labels_classes(struct ns *ns, struct state *st, const struct classes **ret);
+int labels_group_classes(struct ns *ns, struct object *g,
+			 const struct classes **ret);
+/* Label of one row as stored, and its class folder. Either may be NULL. */
+int labels_of_row(struct ns *ns, struct object *o, uint32_t index,
+		  struct strbuf *label, struct strbuf *class_name);
+const struct class_folder *classes_find(const struct classes *c,
+					const char *name, uint32_t *ret_index);
+/* Does class ci hold row? */
+bool classes_has(const struct classes *c, uint32_t ci, uint32_t row);
+
+/* ---- eph.c ---- */
+int eph_get(struct ns *ns, struct object *o, uint8_t view, const char *key,
+	    struct ephemeral *make, struct node *ret_node);
+void eph_forget(struct ns *ns, uint32_t slot, uint64_t n);
+/* The slot of a pinned node: stays while the kernel holds a reference. */
+struct ephemeral *eph_find(struct ns *ns, uint32_t slot);
+void eph_free_all(struct ns *ns);
+
+/* ---- query.c ---- */
+int query_run(struct ns *ns, struct object *g, const char *expr,
+	      struct ephemeral *ret);
+
+/* ---- rowset.c ---- */
+void rowset_find(struct ns *ns, struct object *g, struct group *grp);
+
+/* ---- lookup.c ---- */
+/* Parses "000007.png" style names: digits as %06u prints them, then *ret_rest.
+ * False: not of that form. */
+bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest);
+/* Suffix of sample files where it is the same for all; NULL: encoded. */
+const char *sample_suffix(const struct object *o);
+int sample_name(struct ns *ns, struct object *o, uint32_t index, char *buf,
+		size_t size);
+
+/* ---- control.c ---- */
+int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob);
+extern const char *const control_names[CONTROLS];
+
+/* ---- options.c ---- */
+int ns_options_copy(struct ns_options *to, const struct ns_options *from);
+
+/* ---- rules.c ---- */
+struct rule_match *rules_match(struct ns *ns, const char *path);
+void rule_match_free(struct rule_match *m);
+bool glob_match(const char *pattern, const char *text);
+
+#endif

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+/* xattr.c - attributes as extended attributes: those of the object, facts that
+ * h5fs adds (user.h5fs.*), and a sample's own row. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ns_int.h"
+
+#define XATTR_NAME_MAX_ 255
+#define XATTR_VALUE_MAX_ 65536
+#define USER "user."
+#define FACTS "user.h5fs."
+
+/* Does the node stand for an object with attributes? */
+static bool carries(const struct pin *p)
+{
+	switch (p->node.view) {
+	case V_LINK:
+	case V_ATTRS:
+	case V_ATTR:
+	case V_H5FS:
+	case V_CONTROL:
+	case V_QUERY:
+	case V_QLINK:
+	case V_CLASS:
+	case V_BYCLASS:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool is_sample(const struct pin *p)
+{
+	return p->node.view == V_SAMPLE;
+}
+
+/* ---- facts ---- */
+
+struct fact_arg {
+	struct ns *ns;
+	const struct pin *p;
+	struct state *st; /* datasets */
+	struct view_source src;
+};
+/* -ENODATA: the object has no such fact. */
+typedef int (*fact_fn)(struct fact_arg *a, struct strbuf *out);
+
+static int fact_path(struct fact_arg *a, struct strbuf *out)
+{
+	CLEANUP(freep) char *path = object_path(a->p->object);
+
+	if (!path)
+		return -ENOMEM;
+	strbuf_puts(out, path);
+	if (!is_sample(a->p))
+		return 0;
+	if (a->st && a->src.layout->kind == LAYOUT_PICTURES) {
+		uint64_t rest = a->p->node.index, at[LAYOUT_MAX_RANK];
+		unsigned n = a->src.layout->nindex;
+
+		for (unsigned i = n; i-- > 0;) {
+			at[i] = rest % a->src.shape.index_dims[i];
+			rest /= a->src.shape.index_dims[i];
+		}
+		for (unsigned i = 0; i < n; i++)
+			strbuf_printf(out, "%s%" PRIu64, i ? "," : "[", at[i]);
+		strbuf_puts(out, n ? "]" : "");
+	} else {
+		strbuf_printf(out, "[%" PRIu32 "]", a->p->node.index);
+	}
+	return 0;
+}
+
+static void put_dims(struct strbuf *out, const uint64_t *dims, unsigned rank)
+{
+	strbuf_putc(out, '[');
+	for (unsigned i = 0; i < rank; i++)
+		strbuf_printf(out, "%s%" PRIu64, i ? "," : "", dims[i]);
+	strbuf_putc(out, ']');
+}
+
+static int fact_shape(struct fact_arg *a, struct strbuf *out)
+{
+	if (!a->st || dset_info(a->st->dset)->null)
+		return -ENODATA;
+	put_dims(out, dset_info(a->st->dset)->dims,
+		 dset_info(a->st->dset)->rank);
+	return 0;
+}
+
+static int fact_dtype(struct fact_arg *a, struct strbuf *out)
+{
+	if (!a->st)
+		return -ENODATA;
+	text_of_dtype(dset_info(a->st->dset)->type, out);
+	return 0;
+}
+
+static bool is_shown(const struct fact_arg *a)
+{
+	return a->st && a->src.layout->kind != LAYOUT_NONE;
+}
+
+static int fact_layout(struct fact_arg *a, struct strbuf *out)
+{
+	if (!is_shown(a))
+		return -ENODATA;
+	strbuf_puts(out, a->src.layout->kind == LAYOUT_ENCODED ?
+				 "encoded" : a->src.layout->axes);
+	return 0;
+}
+
+/* The role of each axis of the dataset. */
+static int fact_axes(struct fact_arg *a, struct strbuf *out)
+{
+	const struct layout *l = a->src.layout;
+
+	if (!is_shown(a) || l->kind != LAYOUT_PICTURES)
+		return -ENODATA;
+	strbuf_putc(out, '[');
+	for (unsigned i = 0; i < a->src.desc->rank; i++) {
+		const char *role = (int)i == l->c ? "channel" : "index";
+
+		if ((int)i == l->x)
+			role = l->flat_h ? "pixel" : "x";
+		else if ((int)i == l->y)
+			role = "y";
+		strbuf_printf(out, "%s\"%s\"", i ? "," : "", role);
+	}
+	strbuf_putc(out, ']');
+	return 0;
+}
+
+static int fact_rule(struct fact_arg *a, struct strbuf *out)
+{
+	if (!a->st || !*a->src.layout->rule)
+		return -ENODATA;
+	strbuf_puts(out, a->src.layout->rule);
+	return 0;
+}
+
+static int fact_norm(struct fact_arg *a, struct strbuf *out)
+{
+	int r;
+
+	if (!is_shown(a) || a->src.layout->kind != LAYOUT_PICTURES)
+		return -ENODATA;
+	r = state_source(a->ns, a->st, true, &a->src);
+	if (r < 0)
+		return r;
+	strbuf_puts(out, norm_name(a->src.norm->kind));
+	return 0;
+}
+
+static int fact_range(struct fact_arg *a, struct strbuf *out)
+{
+	static const struct { enum norm_kind kind; double lo, hi; } fixed[] = {
+		{ NORM_FLOAT_UNIT, 0, 1 },    { NORM_FLOAT_SIGNED, -1, 1 },
+		{ NORM_FLOAT_BYTE, 0, 255 },  { NORM_FLOAT_WHOLE, 0, 255 },
+		{ NORM_U8, 0, 255 },	      { NORM_INT_U8, 0, 255 },
+		{ NORM_U16, 0, 65535 },	      { NORM_INT_U16, 0, 65535 },
+		{ NORM_INVERTED, 0, 255 },    { NORM_BINARY, 0, 1 },
+		{ NORM_BINARY_RGB, 0, 1 },    { NORM_PALETTE, 0, 255 },
+	};
+	double lo, hi;
+	int r;
+
+	if (!is_shown(a) || a->src.layout->kind != LAYOUT_PICTURES)
+		return -ENODATA;
+	r = state_source(a->ns, a->st, true, &a->src);
+	if (r < 0)
+		return r;
+	lo = a->src.norm->lo;
+	hi = a->src.norm->hi;
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		if (fixed[i].kind == a->src.norm->kind) {
+			lo = fixed[i].lo;
+			hi = fixed[i].hi;
+		}
+	strbuf_printf(out, "[%.17g,%.17g]", lo, hi);
+	return 0;
+}
+
+static int fact_chunks(struct fact_arg *a, struct strbuf *out)
+{
+	if (!a->st || dset_info(a->st->dset)->storage != STORAGE_CHUNKED)
+		return -ENODATA;
+	put_dims(out, dset_info(a->st->dset)->chunk,
+		 dset_info(a->st->dset)->rank);
+	return 0;
+}
+
+static int fact_filters(struct fact_arg *a, struct strbuf *out)
+{
+	const struct dataset_info *in = a->st ? dset_info(a->st->dset) : NULL;
+
+	if (!in || !in->nfilters)
+		return -ENODATA;
+	for (unsigned i = 0; i < in->nfilters; i++)
+		strbuf_printf(out, "%s%s", i ? "," : "", in->filters[i].name);
+	return 0;
+}
+
+/* Where the name as shown is not the name as stored. */
+static int fact_name(struct fact_arg *a, struct strbuf *out)
+{
+	const struct object *o = a->p->object;
+	const struct view_ops *ops = o->kind == OBJECT_DATASET ?
+					     node_ops(o, a->p->node.view) : NULL;
+	CLEANUP(freep) char *shown = NULL;
+	bool cut;
+
+	if (!o->parent || is_sample(a->p) || a->p->node.view >= V_SUB)
+		return -ENODATA;
+	shown = name_shown(o->name, ops && ops->suffix ? ops->suffix : "",
+			   o->kind == OBJECT_GROUP ? NAME_GROUP : NAME_PLAIN,
+			   &cut);
+	if (!shown)
+		return -ENOMEM;
+	if (!cut && !strncmp(shown, o->name, strlen(o->name)))
+		return -ENODATA;
+	strbuf_puts(out, o->name);
+	return 0;
+}
+
+/* Attributes that are too large or too long for xattrs. */
+static int fact_more(struct fact_arg *a, struct strbuf *out)
+{
+	const struct object *o = a->p->object;
+	struct attr_list l;
+	bool more = false;
+	int r;
+
+	if (is_sample(a->p) || a->p->node.view >= V_SUB)
+		return -ENODATA;
+	r = store_attrs(o->gen->store, o->info.id, &l);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && !more && i < l.count; i++) {
+		CLEANUP(blob_unrefp) struct blob *text = NULL;
+
+		more = strlen(l.names[i]) + strlen(USER) > XATTR_NAME_MAX_ ||
+		       (content_attr(a->ns, o, (uint32_t)i, &text) == 0 &&
+			text->size > XATTR_VALUE_MAX_);
+	}
+	attr_list_done(&l);
+	if (!more)
+		return -ENODATA;
+	if (a->p->node.view == V_DIR) {
+		strbuf_puts(out, ".attrs/");
+	} else {
+		bool cut;
+		CLEANUP(freep) char *shown = name_shown(o->name, "", NAME_PLAIN,
+							&cut);
+
+		strbuf_printf(out, ".attrs.%s/", shown ? shown : "");
+	}
+	return 0;
+}
+
+static int fact_hint(struct fact_arg *a, struct strbuf *out)
+{
+	const char *hint = NULL;
+
+	if (!is_shown(a))
+		return -ENODATA;
+	for (unsigned i = 0; i < a->src.desc->stored_rank; i++)
+		if (a->src.desc->scale[i] && a->src.layout->y == (int)i &&
+		    !strncmp(a->src.desc->scale[i], "lat", 3))
+			hint = "rows are shown as stored; if latitude ascends, "
+			       "north is at the bottom: layout=PATH:+flipv";
+	if (!hint && !strcmp(a->src.layout->rule, "D6"))
+		hint = "shown as stored; NWB says (x,y) or (y,x) by version: "
+		       "layout=PATH:+transpose";
+	if (!hint)
+		return -ENODATA;
+	strbuf_puts(out, hint);
+	return 0;
+}
+
+static const struct fact_row {
+	const char *name;
+	fact_fn get;
+} facts[] = {
+	{ "path", fact_path },	   { "shape", fact_shape },
+	{ "dtype", fact_dtype },   { "layout", fact_layout },
+	{ "axes", fact_axes },	   { "rule", fact_rule },
+	{ "norm", fact_norm },	   { "range", fact_range },
+	{ "chunks", fact_chunks }, { "filters", fact_filters },
+	{ "name", fact_name },	   { "more", fact_more },
+	{ "hint", fact_hint },
+};
+
+static int fact_arg_init(struct ns *ns, const struct pin *p,
+			 struct state_ref *ref, struct fact_arg *a)
+{
+	int r;
+
+	memset(a, 0, sizeof(*a));
+	a->ns = ns;
+	a->p = p;
+	if (p->object->kind != OBJECT_DATASET)
+		return 0;
+	r = state_get(ns, p->object, &ref->st);
+	if (r == -ENOMEM || r == -ESTALE || r == -EAGAIN)
+		return r;
+	if (r < 0)
+		return 0; /* damaged: no facts but its path */
+	a->st = ref->st;
+	return state_source(ns, ref->st, false, &a->src);
+}
+
+/* ---- a sample's row ---- */
+
+/* Members of the row set of o with one value or a vector a row. */
+static struct object *row_member(const struct object *o, const char *name)
+{
+	struct child *c = o->parent ? group_child(o->parent->group, name) : NULL;
+	struct object *m = c && c->kind == CHILD_OBJECT ? c->object : NULL;
+
+	return m && m != o && m->kind == OBJECT_DATASET && m->row_member &&
+	       m->rows == o->rows ? m : NULL;
+}
+
+static int row_value(struct object *m, uint32_t index, struct strbuf *out)
+{
+	CLEANUP(dset_unrefp) struct dset *d = NULL;
+	CLEANUP(array_freep) struct array *a = NULL;
+	uint64_t start[DT_MAX_RANK] = { index }, count[DT_MAX_RANK] = { 1 };
+	int r = open_dataset(m, &d);
+
+	if (r < 0)
+		return r;
+	if (dset_info(d)->rank == 2)
+		count[1] = dset_info(d)->dims[1];
+	r = dset_read_cells(d, start, count, &a);
+	if (r < 0)
+		return r;
+	if (a->rank == 2)
+		a->dims[0] = a->dims[1];
+	a->rank--; /* one row: a scalar or a vector */
+	return text_of_array(a, out);
+}
+
+/* The row of a sample: index axis 0 is the stored axis 0. */
+static bool has_row(const struct pin *p, uint32_t *ret_row)
+{
+	const struct object *o = p->object;
+	uint64_t inner;
+
+	if (!is_sample(p) || !o->rows)
+		return false;
+	if (o->layout->kind == LAYOUT_PICTURES &&
+	    (!o->layout->nindex || o->layout->index[0] != 0))
+		return false;
+	inner = o->count / o->rows;
+	*ret_row = inner ? (uint32_t)(p->node.index / inner) : 0;
+	return true;
+}
+
+static int row_xattr(struct ns *ns, const struct pin *p, const char *name,
+		     struct strbuf *out)
+{
+	struct object *m;
+	uint32_t row;
+
+	if (is_sample(p) && p->object->labelled) {
+		if (!strcmp(name, "label"))
+			return labels_of_row(ns, p->object, p->node.index, out,
+					     NULL);
+		if (!strcmp(name, "class"))
+			return labels_of_row(ns, p->object, p->node.index, NULL,
+					     out);
+	}
+	if (!has_row(p, &row))
+		return -ENODATA;
+	m = row_member(p->object, name);
+	return m ? row_value(m, row, out) : -ENODATA;
+}
+
+/* ---- get ---- */
+
+static int get_fact(struct ns *ns, const struct pin *p, const char *name,
+		    struct strbuf *out)
+{
+	struct fact_arg a;
+	STATE_REF(ref, ns);
+	int r = fact_arg_init(ns, p, &ref, &a);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		if (!strcmp(facts[i].name, name))
+			return facts[i].get(&a, out);
+	return -ENODATA;
+}
+
+static int get_attr(const struct pin *p, const char *name, struct strbuf *out)
+{
+	CLEANUP(array_freep) struct array *a = NULL;
+	int r = store_attr(p->object->gen->store, p->object->info.id, name, &a);
+
+	return r < 0 ? r : text_of_array(a, out);
+}
+
+int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
+	     struct blob **ret_value)
+{
+	CLEANUP(pin_done) struct pin p = { 0 };
+	struct strbuf out = STRBUF_INIT;
+	int r;
+
+	if (!strncmp(name, "security.", 9) || !strncmp(name, "system.", 7))
+		return -EOPNOTSUPP;
+	if (strncmp(name, USER, strlen(USER)))
+		return -ENODATA;
+	r = pin_get(ns, ino, &p);
+	if (r < 0)
+		return r;
+	if (!carries(&p))
+		return -ENODATA;
+	r = -ENODATA;
+	if (!strncmp(name, FACTS, strlen(FACTS)))
+		r = get_fact(ns, &p, name + strlen(FACTS), &out);
+	if (r == -ENODATA)
+		r = row_xattr(ns, &p, name + strlen(USER), &out);
+	if (r == -ENODATA)
+		r = get_attr(&p, name + strlen(USER), &out);
+	if (r == 0)
+		r = strbuf_to_blob(&out, ret_value);
+	strbuf_done(&out);
+	return r;
+}
+
+/* ---- list ---- */
+
+static void put_name(struct strbuf *out, const char *prefix, const char *name)
+{
+	if (strlen(prefix) + strlen(name) > XATTR_NAME_MAX_)
+		return;
+	strbuf_puts(out, prefix);
+	strbuf_put(out, name, strlen(name) + 1);
+}
+
+static int list_facts(struct ns *ns, const struct pin *p, struct strbuf *out)
+{
+	struct fact_arg a;
+	STATE_REF(ref, ns);
+	int r = fact_arg_init(ns, p, &ref, &a);
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(facts); i++) {
+		struct strbuf value = STRBUF_INIT;
+
+		/* these look at data: they are there without being computed */
+		bool there = facts[i].get == fact_norm ||
+			     facts[i].get == fact_range ?
+				     is_shown(&a) && a.src.layout->kind ==
+							     LAYOUT_PICTURES :
+				     facts[i].get(&a, &value) == 0;
+
+		if (there)
+			put_name(out, FACTS, facts[i].name);
+		strbuf_done(&value);
+	}
+	return r;
+}
+
+static int list_row(const struct pin *p, struct strbuf *out)
+{
+	const struct object *o = p->object;
+	const struct group *g = o->parent ? o->parent->group : NULL;
+	uint32_t row;
+
+	if (o->labelled) {
+		put_name(out, USER, "label");
+		put_name(out, USER, "class");
+	}
+	for (size_t i = 0; g && has_row(p, &row) && i < g->nchildren; i++) {
+		const char *name = g->children[i].name;
+
+		if (row_member(o, name) &&
+		    !(o->labelled && (!strcmp(name, "label") ||
+				      !strcmp(name, "class"))))
+			put_name(out, USER, name);
+	}
+	return 0;
+}
+
+static bool is_fact(const char *attr)
+{
+	if (strncmp(attr, "h5fs.", 5))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		if (!strcmp(facts[i].name, attr + 5))
+			return true;
+	return false;
+}
+
+static int list_attrs(struct ns *ns, const struct pin *p, struct strbuf *out)
+{
+	const struct object *o = p->object;
+	struct attr_list l;
+	int r = store_attrs(o->gen->store, o->info.id, &l);
+
+	if (r < 0)
+		return r == -EIO ? 0 : r;
+	for (size_t i = 0; i < l.count; i++) {
+		CLEANUP(blob_unrefp) struct blob *text = NULL;
+
+		if (is_fact(l.names[i])) /* it is shown instead */
+			continue;
+		/* getfattr -d fails on a listed value over 64 KiB */
+		if (content_attr(ns, o, (uint32_t)i, &text) == 0 &&
+		    text->size <= XATTR_VALUE_MAX_)
+			put_name(out, USER, l.names[i]);
+	}
+	attr_list_done(&l);
+	return 0;
+}
+
+int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out)
+{
+	CLEANUP(pin_done) struct pin p = { 0 };
+	int r = pin_get(ns, ino, &p);
+
+	if (r < 0 || !carries(&p))
+		return r;
+	/* a sample lists its row; the set's own attributes answer unlisted */
+	r = is_sample(&p) ? list_row(&p, out) : list_attrs(ns, &p, out);
+	if (r == 0)
+		r = list_facts(ns, &p, out);
+	return r < 0 ? r : strbuf_error(out);
+}
