@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* fs.c - the session: what is asked of the kernel, and the loop that serves.
+ *
+ * OPEN is answered ENOSYS once: the kernel then opens every file by itself and
+ * keeps its pages. OPENDIR is answered, because without it the kernel caches
+ * listings, and a listing from that cache fills in no attributes. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "fs_int.h"
+
+int64_t fs_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec;
+}
+
+struct fs *fs_enter(fuse_req_t req)
+{
+	struct fs *fs = fuse_req_userdata(req);
+	pid_t asker = fuse_req_ctx(req)->pid; /* a thread's; 0: unknown */
+
+	if (asker > 0 && syscall(SYS_tgkill, fs->pid, asker, 0) == 0) {
+		fuse_reply_err(req, EDEADLK);
+		return NULL;
+	}
+	atomic_store_explicit(&fs->last_request, fs_clock(),
+			      memory_order_relaxed);
+	return fs;
+}
+
+/* ENOSYS would turn the whole kind of request off. */
+void fs_reply_error(fuse_req_t req, const char *op, int r)
+{
+	log_debug("%s: %s", op, strerror(-r));
+	fuse_reply_err(req, r == -ENOSYS ? EIO : -r);
+}
+
+double fs_attr_ttl(struct fs *fs, uint64_t ino)
+{
+	return ns_is_volatile(fs->ns, ino) ? 0 : FS_TTL;
+}
+
+double fs_entry_ttl(struct fs *fs, uint64_t ino)
+{
+	return ns_is_volatile(fs->ns, ino) ? FS_VOLATILE_ENTRY_TTL : FS_TTL;
+}
+
+static void want(struct fuse_conn_info *conn, unsigned flag, bool on)
+{
+	if (on && (conn->capable & flag))
+		conn->want |= flag;
+	else
+		conn->want &= ~flag;
+}
+
+static void fs_op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct fs *fs = userdata;
+
+	want(conn, FUSE_CAP_READDIRPLUS, true);
+	want(conn, FUSE_CAP_READDIRPLUS_AUTO, true);
+	want(conn, FUSE_CAP_PARALLEL_DIROPS, true);
+	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true); /* .h5fs/status */
+	want(conn, FUSE_CAP_CACHE_SYMLINKS, true);
+	/* Requests are small, replies come from memory. */
+	want(conn, FUSE_CAP_SPLICE_READ, false);
+	want(conn, FUSE_CAP_SPLICE_WRITE, false);
+	want(conn, FUSE_CAP_SPLICE_MOVE, false);
+	if (fs->events->ready)
+		fs->events->ready(fs->events->arg);
+}
+
+static const struct fuse_lowlevel_ops ops = {
+	.init = fs_op_init,
+	.lookup = fs_op_lookup,
+	.forget = fs_op_forget,
+	.forget_multi = fs_op_forget_multi,
+	.getattr = fs_op_getattr,
+	.readlink = fs_op_readlink,
+	.statfs = fs_op_statfs,
+	.open = fs_op_open,
+	.read = fs_op_read,
+	.opendir = fs_op_opendir,
+	.readdir = fs_op_readdir,
+	.readdirplus = fs_op_readdirplus,
+	.getxattr = fs_op_getxattr,
+	.listxattr = fs_op_listxattr,
+};
+
+/* libfuse's own words. With -d they go to stderr as they are. */
+static void log_fuse(enum fuse_log_level level, const char *fmt, va_list ap)
+{
+	char text[512];
+	size_t n;
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	n = strlen(text);
+	while (n && text[n - 1] == '\n')
+		text[--n] = '\0';
+	if (level <= FUSE_LOG_WARNING)
+		log_warn("%s", text);
+	else
+		log_debug("%s", text);
+}
+
+static int session_new(struct fs *fs, int fd)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	char path[32];
+	int bad;
+
+	bad = fuse_opt_add_arg(&args, "h5fs");
+	if (fs->options->mount_options && *fs->options->mount_options) {
+		bad |= fuse_opt_add_arg(&args, "-o");
+		bad |= fuse_opt_add_arg(&args, fs->options->mount_options);
+	}
+	if (fs->options->debug)
+		bad |= fuse_opt_add_arg(&args, "-d");
+	if (!bad)
+		fs->se = fuse_session_new(&args, &ops, sizeof(ops), fs);
+	fuse_opt_free_args(&args);
+	if (!fs->se) {
+		close(fd);
+		return bad ? -ENOMEM : -EINVAL;
+	}
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	if (fuse_session_mount(fs->se, path) != 0) {
+		close(fd);
+		return -EIO;
+	}
+	return 0;
+}
+
+static int loop(struct fs *fs)
+{
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	int r;
+
+	if (!config)
+		return -ENOMEM;
+	fuse_loop_cfg_set_clone_fd(config, 0);
+	if (fs->options->threads) {
+		fuse_loop_cfg_set_max_threads(config, fs->options->threads);
+		fuse_loop_cfg_set_idle_threads(config, fs->options->threads);
+	}
+	r = fuse_session_loop_mt(fs->se, config);
+	fuse_loop_cfg_destroy(config);
+	return r < 0 ? r : 0; /* positive: a signal ended it */
+}
+
+static bool is_unmounted(struct fs *fs)
+{
+	struct pollfd p = { .fd = fuse_session_fd(fs->se) };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+int fs_serve(struct ns *ns, int fd, const struct fs_options *o,
+	     const struct fs_events *events)
+{
+	struct fs fs = {
+		.ns = ns, .options = o, .events = events, .pid = getpid(),
+		.loop_thread = pthread_self(), .last_request = fs_clock(),
+	};
+	struct keeper *keeper = NULL;
+	int r;
+
+	if (!o->debug)
+		fuse_set_log_func(log_fuse);
+	r = session_new(&fs, fd);
+	if (r == 0 && fuse_set_signal_handlers(fs.se) != 0)
+		r = -EIO;
+	if (r == 0) {
+		r = keeper_start(&fs, &keeper);
+		if (r == 0)
+			r = loop(&fs);
+		if (r == 0)
+			r = is_unmounted(&fs) ? 0 : 1;
+		keeper_stop(keeper);
+		fuse_remove_signal_handlers(fs.se);
+	}
+	if (fs.se)
+		fuse_session_destroy(fs.se);
+	return r;
+}
+
+void fs_versions(struct strbuf *out)
+{
+	strbuf_printf(out, "libfuse %s", fuse_pkgversion());
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* meta.c - names and attributes: lookup, forget, getattr, readlink, statfs. */
+#include "fs_int.h"
+
+void fs_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_enter(req);
+	struct fuse_entry_param e = { .entry_timeout = FS_NEGATIVE_TTL };
+	struct ns_entry entry;
+	int r;
+
+	if (!fs)
+		return;
+	r = ns_lookup(fs->ns, parent, name, &entry);
+	if (r == -ENOENT) {
+		fuse_reply_entry(req, &e);
+		return;
+	}
+	if (r < 0) {
+		fs_reply_error(req, "lookup", r);
+		return;
+	}
+	e.ino = entry.ino;
+	e.attr = entry.st;
+	e.attr_timeout = fs_attr_ttl(fs, entry.ino);
+	e.entry_timeout = parent == FUSE_ROOT_ID ? FS_ROOT_LOOKUP_TTL
+						 : fs_entry_ttl(fs, entry.ino);
+	/* An interrupted caller never learns of the reference. */
+	if (fuse_reply_entry(req, &e) < 0)
+		ns_forget(fs->ns, entry.ino, 1);
+}
+
+void fs_op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n)
+{
+	struct fs *fs = fuse_req_userdata(req);
+
+	ns_forget(fs->ns, ino, n);
+	fuse_reply_none(req);
+}
+
+void fs_op_forget_multi(fuse_req_t req, size_t count,
+			struct fuse_forget_data *forgets)
+{
+	struct fs *fs = fuse_req_userdata(req);
+
+	for (size_t i = 0; i < count; i++)
+		ns_forget(fs->ns, forgets[i].ino, forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+void fs_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_enter(req);
+	struct stat st;
+	int r;
+
+	if (!fs)
+		return;
+	r = ns_stat(fs->ns, ino, &st);
+	if (r < 0)
+		fs_reply_error(req, "getattr", r);
+	else
+		fuse_reply_attr(req, &st, fs_attr_ttl(fs, ino));
+}
+
+void fs_op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct fs *fs = fs_enter(req);
+	CLEANUP(freep) char *target = NULL;
+	int r;
+
+	if (!fs)
+		return;
+	r = ns_readlink(fs->ns, ino, &target);
+	if (r < 0)
+		fs_reply_error(req, "readlink", r);
+	else
+		fuse_reply_readlink(req, target);
+}
+
+void fs_op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct fs *fs = fs_enter(req);
+	struct statvfs st;
+	int r;
+
+	if (!fs)
+		return;
+	r = ns_statvfs(fs->ns, &st);
+	if (r < 0)
+		fs_reply_error(req, "statfs", r);
+	else
+		fuse_reply_statfs(req, &st);
+}
