@@ -40,6 +40,10 @@ int png_stored_render(const struct png_shape *p, const struct pixels *px,
 void raster_row(const struct png_shape *p, const struct pixels *px,
 		const struct norm *n, uint32_t y, uint8_t *out);
 
+/* Smallest and largest finite present value of a picture; -ENODATA: none. */
+int raster_range(const struct png_shape *p, const struct pixels *px,
+		 const struct norm *n, double *ret_lo, double *ret_hi);
+
 /* The CRC-32 of PNG and the Adler-32 of zlib. */
 uint32_t checksum_crc32(uint32_t crc, const void *bytes, size_t n);   /* start: 0 */
 uint32_t checksum_adler32(uint32_t adler, const void *bytes, size_t n); /* start: 1 */

@@ -32,6 +32,9 @@ struct view_source {
 	/* Cell of char and the like: reads the dataset a reference names.
 	 * Path as in DT_REF. May be NULL. */
 	int (*follow)(void *arg, const char *path, struct dset **ret_dset);
+	/* A sample's values lie outside the range that a probe found and are cut
+	 * to it. May be NULL. */
+	void (*clipped)(void *arg, uint64_t index);
 	void *arg;
 };
 

@@ -478,3 +478,35 @@ void raster_row(const struct png_shape *p, const struct pixels *px,
 	else
 		row_converted(&r, rule, s);
 }
+
+int raster_range(const struct png_shape *p, const struct pixels *px,
+		 const struct norm *n, double *ret_lo, double *ret_hi)
+{
+	const struct source *s = source_find(px);
+	double v[RUN], lo = INFINITY, hi = -INFINITY;
+	struct loader l;
+
+	if (!s)
+		return -ENODATA;
+	l = loader_of(s, n);
+	for (uint32_t y = 0; y < p->height; y++)
+		for (unsigned c = 0; c < p->channels; c++)
+			for (uint32_t x = 0, k; x < p->width; x += k) {
+				k = p->width - x < RUN ? p->width - x : RUN;
+				load_present(&l, px->base + px->channel[c] +
+						 (int64_t)y * px->stride_y +
+						 (int64_t)x * px->stride_x,
+					     px->stride_x, k, v);
+				for (uint32_t i = 0; i < k; i++) {
+					if (!isfinite(v[i]))
+						continue;
+					lo = v[i] < lo ? v[i] : lo;
+					hi = v[i] > hi ? v[i] : hi;
+				}
+			}
+	if (lo > hi)
+		return -ENODATA;
+	*ret_lo = lo;
+	*ret_hi = hi;
+	return 0;
+}

@@ -76,8 +76,15 @@ static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 		*ret = (struct node){ o->number, V_ATTRS, 0 };
 		return 0;
 	}
-	if (!parse_index(name, &index, &rest))
-		return -ENOENT;
+	if (!parse_index(name, &index, &rest)) {
+		uint32_t row;
+
+		r = level == 0 && axes == 1 ? rownames_find(ns, o, name, &row) :
+					      -ENOENT;
+		if (r == 0)
+			*ret = (struct node){ o->number, V_SAMPLE, row };
+		return r;
+	}
 	if (axes > 1) {
 		STATE_REF(ref, ns);
 
@@ -441,6 +448,22 @@ static int find_node(struct ns *ns, const struct pin *p, const char *name,
 	return -ENOTDIR;
 }
 
+/* A directory whose generation is still FILE's. The root always has one: on
+ * -ESTALE the kernel walks a path again from there. */
+static int pin_fresh(struct ns *ns, uint64_t ino, struct pin *p)
+{
+	int r = pin_get(ns, ino, p);
+
+	if (r < 0 || p->node.view == V_H5FS)
+		return r;
+	r = store_fresh(p->gen->store);
+	if (r != -ESTALE || p->node.object != 0)
+		return r;
+	pin_done(p);
+	r = refresh_now(ns);
+	return r < 0 ? r : pin_get(ns, ino, p);
+}
+
 int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
 	      struct ns_entry *ret_entry)
 {
@@ -448,12 +471,8 @@ int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
 	CLEANUP(pin_done) struct pin found = { 0 };
 	struct ns_entry e = { 0 };
 	struct node node;
-	int r = pin_get(ns, parent, &p);
+	int r = pin_fresh(ns, parent, &p);
 
-	if (r == 0 && p.node.view != V_H5FS)
-		r = store_fresh(p.gen->store);
-	if (r == -ESTALE && p.node.object == 0)
-		r = 0; /* the root: what is loaded still answers */
 	if (r < 0)
 		return r;
 	r = find_node(ns, &p, name, &node);

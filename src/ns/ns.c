@@ -218,6 +218,7 @@ static int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 
 	if (!gen)
 		return -ENOMEM;
+	gen->faults = ns->faults;
 	r = store_open(ns->file, &so, &gen->store, ret_why);
 	if (r == 0)
 		r = store_root(gen->store, &info);
@@ -272,31 +273,60 @@ static void put_names(const struct gen *gen, struct strbuf *out)
 			   strlen(g->entries[i].name) + 1);
 }
 
-int ns_refresh(struct ns *ns, struct strbuf *ret_names)
+#define RETRY_MS 1000 /* after a try that failed, or a look at a SWMR writer */
+
+static int open_next(struct ns *ns)
 {
 	CLEANUP(freep) char *why = NULL;
 	struct gen *gen = NULL;
-	int r;
+	int r = gen_open(ns, &gen, &why);
 
-	if (store_check(ns->gen->store) == STORE_SAME) {
-		sweep(ns);
-		return 0;
-	}
-	r = gen_open(ns, &gen, &why);
 	if (r < 0) {
 		log_debug("%s: %s", ns->file, why ? why : strerror(-r));
 		return r;
 	}
-	put_names(ns->gen, ret_names);
-	put_names(gen, ret_names);
+	put_names(ns->gen, &ns->stale_names);
+	put_names(gen, &ns->stale_names);
 	/* what answers without being listed */
-	strbuf_put(ret_names, ".attrs", sizeof(".attrs"));
-	strbuf_put(ret_names, ".by-class", sizeof(".by-class"));
+	strbuf_put(&ns->stale_names, ".attrs", sizeof(".attrs"));
+	strbuf_put(&ns->stale_names, ".by-class", sizeof(".by-class"));
 	pthread_rwlock_wrlock(&ns->tables);
 	gen->next = ns->gen;
 	ns->gen = gen;
 	pthread_rwlock_unlock(&ns->tables);
-	return strbuf_error(ret_names) < 0 ? -ENOMEM : 1;
+	return 0;
+}
+
+int refresh_now(struct ns *ns)
+{
+	int64_t since;
+	LOCK_SCOPE(&ns->refresh);
+
+	if (store_check(ns->gen->store) == STORE_SAME)
+		return 0;
+	/* many may wait here for a file that is being written */
+	since = now_ms() - ns->refreshed_ms;
+	if (since < RETRY_MS && ns->refresh_error < 0)
+		return ns->refresh_error;
+	if (since < RETRY_MS && store_is_swmr(ns->gen->store))
+		return 0;
+	ns->refresh_error = open_next(ns);
+	ns->refreshed_ms = now_ms();
+	return ns->refresh_error;
+}
+
+int ns_refresh(struct ns *ns, struct strbuf *ret_names)
+{
+	int r = refresh_now(ns);
+	LOCK_SCOPE(&ns->refresh);
+
+	sweep(ns);
+	if (ns->stale_names.len) { /* a lookup may have refreshed before us */
+		strbuf_put(ret_names, ns->stale_names.buf, ns->stale_names.len);
+		strbuf_done(&ns->stale_names);
+		return strbuf_error(ret_names) < 0 ? -ENOMEM : 1;
+	}
+	return r;
 }
 
 /* ---- open and close ---- */
@@ -375,6 +405,7 @@ int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,
 	if (!ns)
 		return -ENOMEM;
 	pthread_mutex_init(&ns->load, NULL);
+	pthread_mutex_init(&ns->refresh, NULL);
 	pthread_rwlock_init(&ns->tables, NULL);
 	pthread_mutex_init(&ns->states, NULL);
 	pthread_mutex_init(&ns->control, NULL);
@@ -432,6 +463,8 @@ void ns_close(struct ns *ns)
 	faults_free(ns->faults);
 	ns_options_done(&ns->opts);
 	pthread_mutex_destroy(&ns->load);
+	pthread_mutex_destroy(&ns->refresh);
+	strbuf_done(&ns->stale_names);
 	pthread_rwlock_destroy(&ns->tables);
 	pthread_mutex_destroy(&ns->states);
 	pthread_mutex_destroy(&ns->control);
@@ -504,6 +537,8 @@ static int rules_check(struct ns *ns, char **ret_why)
 		r = check_rules(ns, &ns->opts.range, ret_why);
 	if (r == 0)
 		r = check_rules(ns, &ns->opts.labels, ret_why);
+	if (r == 0)
+		r = check_rules(ns, &ns->opts.names, ret_why);
 	return r;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ns_int.h - shared by the files of the ns room only.
  *
- * Locks, outer to inner: ns.load > ns.tables > ns.states > state.lock, and all
+ * Locks, outer to inner: ns.refresh > ns.load > ns.tables > ns.states > state.lock, and all
  * of them before the store's. The tables lock is never held across a call into
  * store or view; ns.load and state.lock are. */
 #ifndef H5FS_NS_INT_H
@@ -55,6 +55,7 @@ static inline struct node node_of(uint64_t ino)
 struct object;
 struct gen {
 	struct store *store;
+	struct faults *faults;
 	struct object *root;
 	struct object *objects; /* all, newest first: freed with the generation */
 	uint64_t lookups;	/* atomic: references the kernel holds */
@@ -96,7 +97,7 @@ struct object {
 };
 struct rule_match {
 	struct layout_user layout;
-	struct ns_rule *labels;
+	struct ns_rule *labels, *names;
 };
 
 /* ---- a loaded group ---- */
@@ -173,6 +174,7 @@ struct state {
 	bool classes_done;
 	int classes_error;
 	struct classes *classes;
+	uint32_t *name_order; /* rows by the hash of their names */
 };
 
 /* ---- what is not arithmetic ---- */
@@ -209,6 +211,11 @@ struct ns {
 	uint64_t requests; /* atomic: reads answered */
 	int64_t started_ms;
 
+	pthread_mutex_t refresh; /* what follows */
+	struct strbuf stale_names; /* root entries that the kernel must drop */
+	int64_t refreshed_ms;	   /* when a generation was last tried */
+	int refresh_error;	   /* and what came of it */
+
 	pthread_mutex_t load; /* loading groups */
 
 	pthread_rwlock_t tables; /* what follows */
@@ -242,6 +249,9 @@ int object_new(struct ns *ns, struct gen *gen, enum object_kind kind,
 /* HDF5 path of an object; the caller frees it. NULL: no memory. */
 char *object_path(const struct object *o);
 int64_t now_ms(void);
+/* A new generation, if FILE has changed. Any thread; the keeper tells the kernel
+ * by ns_refresh() afterwards. */
+int refresh_now(struct ns *ns);
 
 /* ---- tree.c ---- */
 int group_load(struct ns *ns, struct object *g, enum group_phase phase);
@@ -362,6 +372,11 @@ int query_run(struct ns *ns, struct object *g, const char *expr,
 
 /* ---- rowset.c ---- */
 void rowset_find(struct ns *ns, struct object *g, struct group *grp);
+
+/* ---- rownames.c ---- */
+/* The row that answers to a file name. -ENOENT. */
+int rownames_find(struct ns *ns, struct object *o, const char *name,
+		  uint32_t *ret_row);
 
 /* ---- lookup.c ---- */
 /* Parses "000007.png" style names: digits as %06u prints them, then *ret_rest.

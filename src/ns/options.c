@@ -151,13 +151,16 @@ static int set_range(struct ns_options *o, const struct row *row,
 			origin);
 }
 
-static int set_labels(struct ns_options *o, const struct row *row,
+static int set_pair(struct ns_options *o, const struct row *row,
 		      const char *value, const char *origin, char **ret_why)
 {
 	const char *c = strchr(value, ':');
 
 	if (!c || c == value || !c[1])
-		return why(ret_why, "PATH:LABELS or PATH:FILE:LABELS is wanted");
+		return why(ret_why, row->offset == offsetof(struct ns_options,
+							    names) ?
+				    "PATH:NAMES is wanted" :
+				    "PATH:LABELS or PATH:FILE:LABELS is wanted");
 	return add_rule(rules_of(o, row), value, (size_t)(c - value), c + 1,
 			origin);
 }
@@ -241,7 +244,8 @@ _Static_assert(sizeof(enum ns_view_mode) == sizeof(int) &&
 static const struct row rows[] = {
 	{ "layout", set_layout, AT(layout), { NULL }, true },
 	{ "range", set_range, AT(range), { NULL }, true },
-	{ "labels", set_labels, AT(labels), { NULL }, true },
+	{ "labels", set_pair, AT(labels), { NULL }, true },
+	{ "names", set_pair, AT(names), { NULL }, true },
 	{ "classes", set_word, AT(classes), { "names", "numbers", "both" }, true },
 	{ "view", set_word, AT(view), { "tree", "classes" }, false },
 	{ "external", set_word, AT(external), { "inside", "follow", "hide" },
@@ -294,7 +298,7 @@ static int set_line(struct ns_options *o, char *line, const char *file,
 	row = find_row(key);
 	if (!row || !row->sidecar)
 		return why(ret_why, "%s:%u: %s is not one of layout, range, "
-				    "labels, classes", file, number, key);
+				    "labels, classes, names", file, number, key);
 	if (row->set == set_word && classes_set)
 		return 0; /* the command line comes first */
 	if (asprintf(&origin, "%s:%u: %s ", file, number, key) < 0) {

@@ -46,14 +46,16 @@ struct rule_match *rules_match(struct ns *ns, const char *path)
 	struct ns_rule *layout = find(&ns->opts.layout, path);
 	struct ns_rule *range = find(&ns->opts.range, path);
 	struct ns_rule *labels = find(&ns->opts.labels, path);
+	struct ns_rule *names = find(&ns->opts.names, path);
 	struct rule_match *m;
 
-	if (!layout && !range && !labels)
+	if (!layout && !range && !labels && !names)
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
 	m->labels = labels;
+	m->names = names;
 	if (layout)
 		m->layout.layout = strdup(layout->value);
 	if (range) /* checked when the option was set */

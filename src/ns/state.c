@@ -16,6 +16,7 @@ static void state_free(struct state *st)
 	for (size_t i = 0; i < ARRAY_SIZE(st->sizes); i++)
 		free(st->sizes[i].ends);
 	classes_free(st->classes);
+	free(st->name_order);
 	if (st->own_desc) {
 		desc_done(st->own_desc);
 		free(st->own_desc);
@@ -82,6 +83,19 @@ static int follow_path(void *arg, const char *path, struct dset **ret_dset)
 	if (info.kind != OBJ_DATASET)
 		return -EINVAL;
 	return dset_open(o->gen->store, info.id, path, ret_dset);
+}
+
+static void tell_clipped(void *arg, uint64_t index)
+{
+	struct object *o = arg;
+	CLEANUP(freep) char *path = object_path(o);
+
+	(void)index;
+	if (path)
+		(void)faults_add(o->gen->faults, path,
+				 "values beyond those that a probe of the dataset "
+				 "found are cut", "give the range: -o "
+				 "range=PATH:MIN:MAX");
 }
 
 /* The colour of class i, as PASCAL VOC draws masks: the bits of i, three at a
@@ -184,6 +198,7 @@ static int build(struct ns *ns, struct object *o, struct state **ret_state)
 	src->sample_row = o->row_files;
 	src->eight_bits = ns->opts.view == NS_CLASSES;
 	src->follow = follow_path;
+	src->clipped = tell_clipped;
 	src->arg = o;
 	take_spacing(o, src);
 	set_palette(ns, o, st);

@@ -187,6 +187,28 @@ static uint64_t blocks(const struct view_source *s, uint64_t index)
 	return 1;
 }
 
+/* norm=sample: the sample's own range. A probed range is checked against it. */
+static void look_at_values(const struct view_source *s, uint64_t index,
+			   const struct png_shape *shape,
+			   const struct pixels *px, struct norm *n)
+{
+	bool minmax = n->kind == NORM_INT_MINMAX || n->kind == NORM_FLOAT_MINMAX;
+	double lo, hi;
+
+	if (s->layout->norm_sample && minmax) {
+		n->empty = raster_range(shape, px, n, &lo, &hi) < 0;
+		n->lo = n->empty ? 0 : lo;
+		n->hi = n->empty ? 0 : hi;
+		return;
+	}
+	if (!n->probed || !s->clipped ||
+	    (n->kind != NORM_INT_U8 && n->kind != NORM_INT_U16))
+		return;
+	if (raster_range(shape, px, n, &lo, &hi) == 0 &&
+	    (lo < 0 || hi > (n->kind == NORM_INT_U8 ? 255 : 65535)))
+		s->clipped(s->arg, index);
+}
+
 static int render(const struct view_source *s, uint64_t index, uint64_t block,
 		  struct blob **ret_blob)
 {
@@ -216,6 +238,7 @@ static int render(const struct view_source *s, uint64_t index, uint64_t block,
 		return r;
 	norm = *s->norm;
 	norm.bits = shape.bits;
+	look_at_values(s, index, &shape, &px, &norm);
 	if (shape.palette && norm.kind == NORM_U8)
 		norm.kind = NORM_PALETTE; /* no index beyond the palette */
 	return png_stored_render(&shape, &px, &norm, ret_blob);
