@@ -145,7 +145,8 @@ static int take_chunks(hid_t dcpl, struct dset *d)
 		d->nchunks[i] = d->info.dims[i] / dims[i] +
 				(d->info.dims[i] % dims[i] != 0);
 	}
-	if (mul_overflow(d->chunk_elems, d->type->size, &d->chunk_bytes))
+	if (mul_overflow(d->chunk_elems, d->type->size, &d->chunk_bytes) ||
+	    d->chunk_bytes > INT64_MAX)
 		return -EIO;
 	if (H5Pget_chunk_opts(dcpl, &opts) >= 0)
 		d->raw_edges = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;

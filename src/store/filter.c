@@ -10,9 +10,10 @@
 #include "store_int.h"
 
 #define FILTER_LZF 32000u
+#define UNKNOWN SIZE_MAX
 
 /* Takes the bytes of one stage, gives those of the stage before it; want is
- * their size. */
+ * their size, UNKNOWN behind a filter that packs. */
 typedef int (*undo_fn)(const struct filter *f, const struct blob *in,
 		       size_t want, struct blob **ret_out);
 
@@ -141,6 +142,8 @@ static int undo_shuffle(const struct filter *f, const struct blob *in,
 	size_t unit = f->ncd ? f->cd[0] : 1, n;
 	int r;
 
+	if (want == UNKNOWN)
+		want = in->size;
 	if (in->size != want || unit == 0)
 		return -EIO;
 	r = blob_new(want, &out);
@@ -200,7 +203,9 @@ static int undo_fletcher32(const struct filter *f, const struct blob *in,
 	uint32_t sum, stored, old;
 
 	(void)f;
-	if (in->size != want + 4)
+	if (want == UNKNOWN && in->size >= 4)
+		want = in->size - 4;
+	if (want == UNKNOWN || in->size != want + 4)
 		return -EIO;
 	sum = fletcher32(in->data, want);
 	memcpy(&stored, in->data + want, 4);
@@ -269,6 +274,25 @@ bool filters_supported(const struct filter *f, unsigned n)
 	return packing <= 1;
 }
 
+static bool is_masked(unsigned mask, unsigned i)
+{
+	return i < 32 && (mask & 1u << i);
+}
+
+/* What the first n filters make of raw_size bytes. */
+static size_t size_after(const struct filter *f, unsigned n, unsigned mask,
+			 size_t raw_size)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (is_masked(mask, i))
+			continue;
+		if (find_row(f[i].id)->packs)
+			return UNKNOWN;
+		raw_size += find_row(f[i].id)->adds;
+	}
+	return raw_size;
+}
+
 int filters_undo(const struct filter *f, unsigned n, unsigned mask,
 		 struct blob *bytes, size_t raw_size, struct blob **ret_raw,
 		 unsigned *ret_bad)
@@ -277,15 +301,13 @@ int filters_undo(const struct filter *f, unsigned n, unsigned mask,
 
 	for (unsigned i = n; i-- > 0;) {
 		struct blob *out = NULL;
-		size_t want = raw_size;
 		int r;
 
-		if (i < 32 && (mask & 1u << i))
+		if (is_masked(mask, i))
 			continue;
-		for (unsigned k = 0; k < i; k++) /* of the stage before */
-			if (!(mask & 1u << k))
-				want += find_row(f[k].id)->adds;
-		r = find_row(f[i].id)->undo(&f[i], b, want, &out);
+		r = find_row(f[i].id)->undo(&f[i], b,
+					    size_after(f, i, mask, raw_size),
+					    &out);
 		if (r < 0) {
 			*ret_bad = f[i].id;
 			return r;

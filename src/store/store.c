@@ -105,6 +105,8 @@ static int say_locked(struct store *s, char **ret_why)
 	return -EAGAIN;
 }
 
+#define SWMR_ATTEMPTS 26 /* 0.07 s in all; the library's 100 never end */
+
 static hid_t make_fapl(struct store *s)
 {
 	CLEANUP(hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -113,6 +115,10 @@ static hid_t make_fapl(struct store *s)
 
 	if (fapl < 0 || vfd_set(s, fapl) < 0 ||
 	    H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) < 0)
+		return -1;
+	/* a checksum that fails is read again under SWMR, each time after twice
+	 * the pause from 1 ns on: what is damaged must not stop everybody */
+	if (s->swmr && H5Pset_metadata_read_attempts(fapl, SWMR_ATTEMPTS) < 0)
 		return -1;
 	if (H5Pget_mdc_config(fapl, &mdc) >= 0) { /* bounded beside cache= */
 		mdc.max_size = 8 << 20;
@@ -141,10 +147,10 @@ static int open_h5(struct store *s, unsigned flags, char **ret_why)
 	CLEANUP(store_leavep) __attribute__((unused)) struct store *guard = s;
 	CLEANUP(hid_closep) hid_t fapl = -1;
 
-	if (vfd_register(s) < 0 || (fapl = make_fapl(s)) < 0)
-		return say(ret_why, "libhdf5 can not be set up");
 	/* F3: a writer is alive, or died; SWMR readers may look */
 	s->swmr = (flags & FLAG_WRITE) && (flags & FLAG_SWMR);
+	if (vfd_register(s) < 0 || (fapl = make_fapl(s)) < 0)
+		return say(ret_why, "libhdf5 can not be set up");
 	s->file = H5Fopen(s->path, H5F_ACC_RDONLY |
 				   (s->swmr ? H5F_ACC_SWMR_READ : 0u), fapl);
 	if (s->file >= 0)
