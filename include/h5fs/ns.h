@@ -40,12 +40,12 @@ struct ns_options {
 	gid_t gid;
 	mode_t umask;
 	bool masks_palette;
-	struct ns_rules layout, range, labels, names, rows;
+	struct ns_rules layout, range, labels, names;
 };
 void ns_options_init(struct ns_options *o); /* defaults; uid/gid of FILE later */
 void ns_options_done(struct ns_options *o);
 /* One option of the tree by name ("layout", "range", "labels", "classes",
- * "names", "view", "masks", "external", "rows", "cache", "threads", "uid",
+ * "names", "view", "masks", "external", "cache", "threads", "uid",
  * "gid", "umask") with its text. -ENOENT: no such option here; -EINVAL: *ret_why
  * (caller frees) says what is wrong with it. */
 int ns_options_set(struct ns_options *o, const char *key, const char *value,

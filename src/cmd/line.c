@@ -21,7 +21,6 @@ static const char help[] =
 "+ labels=PATH:[FILE:]LABELS     where the labels of PATH are\n"
 "+ classes=names|numbers|both    how class folders are named\n"
 "+ names=PATH:NAMES       the string dataset that holds the rows' file names\n"
-"  rows=GROUP             which group is one set of rows\n"
 "  masks=palette          masks as colour-indexed pictures\n"
 "  cache=BYTES threads=N  memory for decoded data (256M); workers\n"
 "  timeout=SECONDS        unmount when nothing was asked for so long\n"

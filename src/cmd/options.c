@@ -148,7 +148,7 @@ static int set_debug(struct cmd_options *o, const struct row *row,
 
 static const struct row rows[] = {
 	TREE("view"), LIST("layout"), LIST("range"), TREE("labels"),
-	TREE("classes"), TREE("masks"), TREE("names"), TREE("rows"),
+	TREE("classes"), TREE("masks"), TREE("names"),
 	TREE("external"), TREE("cache"), TREE("threads"),
 	TREE("uid"), TREE("gid"), TREE("umask"),
 	{ "timeout", ARG_NEEDED, set_timeout, NULL, false },
@@ -169,7 +169,7 @@ static const struct row rows[] = {
 	IGNORE("users"), IGNORE("owner"), IGNORE("group"),
 	IGNORE("_netdev"), IGNORE("nofail"), IGNORE("auto_unmount"),
 	REFUSE("edit"), REFUSE("grow"), REFUSE("fit"), REFUSE("commit"),
-	REFUSE("stage"),
+	REFUSE("stage"), REFUSE("rows"),
 };
 
 /* The row of a piece's name, which ends at '=' or with the piece. */

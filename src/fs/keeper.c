@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <time.h>
 
 #include "fs_int.h"
 
@@ -93,6 +94,14 @@ static void check_idle(struct keeper *k)
 	fs->events->idle(fs->events->arg);
 }
 
+static int64_t clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 static void *keep(void *arg)
 {
 	struct keeper *k = arg;
@@ -101,17 +110,16 @@ static void *keep(void *arg)
 		{ .fd = k->watch, .events = POLLIN },
 	};
 
-	for (;;) {
-		int n = poll(fds, 2, TICK_MS);
+	for (int64_t tick = clock_ms() + TICK_MS;; tick = clock_ms() + TICK_MS) {
+		int64_t left = tick - clock_ms();
+		int n = poll(fds, 2, left > 0 ? (int)left : 0);
 
-		if (fds[0].revents)
+		/* what else happens in the directory does not put the tick off */
+		while (n > 0 && !fds[0].revents && !touched(k) &&
+		       (left = tick - clock_ms()) > 0)
+			n = poll(fds, 2, (int)left);
+		if (fds[0].revents || (n > 0 && poll(fds, 1, SETTLE_MS) > 0))
 			return NULL;
-		if (n > 0 && fds[1].revents) {
-			if (!touched(k))
-				continue;
-			if (poll(fds, 1, SETTLE_MS) > 0)
-				return NULL;
-		}
 		refresh(k->fs);
 		check_idle(k);
 		/* The loop may have missed the signal that ended the session:

@@ -338,7 +338,7 @@ static int small_text(struct ns *ns, const struct pin *p, struct blob **ret)
 	case V_TYPE:
 		return content_type(p->object, ret);
 	case V_CONTROL:
-		return control_read(ns, p->node.index, ret);
+		return control_read(ns, p->node.index, ret, NULL);
 	default:
 		return -EISDIR;
 	}

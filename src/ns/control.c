@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "ns_int.h"
 
@@ -154,7 +155,8 @@ static int make(struct ns *ns, uint32_t which, struct blob **ret)
 	return r;
 }
 
-int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob)
+int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob,
+		 struct timespec *ret_mtime)
 {
 	struct snapshot *s;
 	int r = 0;
@@ -172,7 +174,10 @@ int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob)
 		blob_unref(s->bytes);
 		s->bytes = fresh;
 		s->at_ms = now_ms();
+		clock_gettime(CLOCK_REALTIME, &s->mtime);
 	}
+	if (ret_mtime)
+		*ret_mtime = s->mtime;
 	*ret_blob = blob_ref(s->bytes);
 	return r;
 }

@@ -193,6 +193,7 @@ enum control_file { CONTROL_STATUS, CONTROL_ERRORS, CONTROL_METRICS, CONTROLS };
 struct snapshot {
 	struct blob *bytes;
 	int64_t at_ms;
+	struct timespec mtime;
 };
 
 struct label_store { /* labels=PATH:FILE:LABELS */
@@ -388,7 +389,9 @@ int sample_name(struct ns *ns, struct object *o, uint32_t index, char *buf,
 		size_t size);
 
 /* ---- control.c ---- */
-int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob);
+/* ret_mtime may be NULL; another one tells the kernel to drop its pages. */
+int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob,
+		 struct timespec *ret_mtime);
 extern const char *const control_names[CONTROLS];
 
 /* ---- options.c ---- */

@@ -20,7 +20,7 @@ void ns_options_init(struct ns_options *o)
 static struct ns_rules *all_rules(struct ns_options *o, size_t i)
 {
 	struct ns_rules *rules[] = { &o->layout, &o->range, &o->labels,
-				     &o->names, &o->rows };
+				     &o->names };
 
 	return i < ARRAY_SIZE(rules) ? rules[i] : NULL;
 }

@@ -62,12 +62,13 @@ static int text_stat(struct ns *ns, const struct pin *p, bool measure,
 		     struct stat *ret_st)
 {
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	struct timespec mtime;
 	int r;
 
 	if (!measure)
 		return -EAGAIN;
 	r = p->node.view == V_CONTROL ?
-		    control_read(ns, p->node.index, &b) :
+		    control_read(ns, p->node.index, &b, &mtime) :
 	    p->node.view == V_ATTR ?
 		    content_attr(ns, p->object, p->node.index, &b) : 0;
 	if (r == 0 && p->node.view == V_TYPE) {
@@ -81,6 +82,8 @@ static int text_stat(struct ns *ns, const struct pin *p, bool measure,
 		return r;
 	stat_fill(ns, p->object, p->node.view, p->node.index, S_IFREG, b->size,
 		  ret_st);
+	if (p->node.view == V_CONTROL)
+		ret_st->st_mtim = ret_st->st_ctim = mtime;
 	return 0;
 }
 
