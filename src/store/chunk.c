@@ -209,7 +209,8 @@ static int read_through_library(struct dset *d, const uint64_t *scaled,
 		left = d->info.dims[i] - start[i];
 		count[i] = left < d->info.chunk[i] ? left : d->info.chunk[i];
 	}
-	if (is_edge(d, scaled))
+	/* padding inside elements stays as it is */
+	if (is_edge(d, scaled) || !dtype_is_number(d->type))
 		memset(b->data, 0, b->size);
 	space = H5Dget_space(set);
 	mem = H5Screate_simple((int)rank, chunk, NULL);

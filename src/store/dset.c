@@ -201,6 +201,8 @@ static int take_segments(hid_t dcpl, struct dset *d)
 
 static int take_layout(hid_t set, hid_t dcpl, struct dset *d)
 {
+	H5D_space_status_t status;
+
 	switch (H5Pget_layout(dcpl)) {
 	case H5D_COMPACT:
 		d->info.storage = STORAGE_COMPACT;
@@ -216,7 +218,11 @@ static int take_layout(hid_t set, hid_t dcpl, struct dset *d)
 		if (H5Pget_external_count(dcpl) > 0)
 			return take_segments(dcpl, d);
 		d->info.storage = STORAGE_CONTIGUOUS;
-		d->addr = H5Dget_offset(set);
+		/* the address of nothing is given with the userblock added */
+		if (H5Dget_space_status(set, &status) < 0)
+			return -EIO;
+		d->addr = status == H5D_SPACE_STATUS_NOT_ALLOCATED ?
+				  HADDR_UNDEF : H5Dget_offset(set);
 		if (d->addr == HADDR_UNDEF)
 			d->addr = UINT64_MAX;
 		return 0;

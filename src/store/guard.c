@@ -46,9 +46,18 @@ int store_unchanged(struct store *s)
 	return 0;
 }
 
-static int wait_for_lock(struct store *s)
+static uint64_t now_ms(void)
 {
-	unsigned waited = 0, step = 1;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* since: when the caller began to wait, be it for another who waits here. */
+static int wait_for_lock(struct store *s, uint64_t since)
+{
+	unsigned step = 1;
 
 	while (flock(s->files[0]->fd, LOCK_SH | LOCK_NB) < 0) {
 		if (errno == EINTR)
@@ -58,23 +67,22 @@ static int wait_for_lock(struct store *s)
 			s->nolock = true;
 			return 0;
 		}
-		if (waited >= s->lock_wait_ms)
+		if (now_ms() - since >= s->lock_wait_ms)
 			return -EAGAIN;
 		sleep_ms(step);
-		waited += step;
 		step = step < 50 ? step * 2 : 50;
 	}
 	return 0;
 }
 
-int store_lock(struct store *s)
+static int lock_since(struct store *s, uint64_t since)
 {
 	int r = 0;
 
 	{
 		LOCK_SCOPE(&s->io);
 		if (!s->nolock && s->lock_users == 0)
-			r = wait_for_lock(s);
+			r = wait_for_lock(s, since);
 		if (r < 0)
 			return r;
 		s->lock_users++;
@@ -83,6 +91,11 @@ int store_lock(struct store *s)
 	if (r < 0)
 		store_unlock(s);
 	return r;
+}
+
+int store_lock(struct store *s)
+{
+	return lock_since(s, now_ms());
 }
 
 void store_unlock(struct store *s)
@@ -94,10 +107,11 @@ void store_unlock(struct store *s)
 
 int store_enter(struct store *s)
 {
+	uint64_t since = now_ms();
 	int r;
 
 	pthread_mutex_lock(&s->h5);
-	r = store_lock(s);
+	r = lock_since(s, since);
 	if (r < 0) {
 		pthread_mutex_unlock(&s->h5);
 		return r;

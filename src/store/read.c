@@ -383,8 +383,11 @@ static int read_selection(struct dset *d, const struct selection *sel,
 		return 0;
 	if (d->info.storage == STORAGE_CHUNKED)
 		return read_chunked(d, sel, buf);
-	if (!d->info.direct)
+	if (!d->info.direct) {
+		if (!dtype_is_number(d->type)) /* the padding inside */
+			memset(buf, 0, sel->total * d->type->size);
 		return dset_read_library(d, sel->start, sel->count, step, buf);
+	}
 	if (d->info.storage == STORAGE_CONTIGUOUS && d->addr == UINT64_MAX) {
 		fill_all(d, sel->total, buf);
 		return 0;
