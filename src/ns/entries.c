@@ -53,7 +53,8 @@ int dataset_shapes(struct ns *ns, struct object *o, struct shape_list *ret)
 		/* damaged: listed, and reading it is EIO */
 		for (uint8_t i = 0; view_whole[i]; i++)
 			if (view_whole[i] == &view_bin)
-				add_shape(ret, view_bin.suffix, V_WHOLE + i, 0);
+				add_shape(ret, view_bin.suffix, V_WHOLE + i,
+					  UINT64_MAX);
 		return 0;
 	}
 	if (r < 0)

@@ -180,6 +180,7 @@ static void find_for(struct ns *ns, struct group *grp, size_t i, struct object *
 		if (open_dataset(labels, &d) < 0 || !probe_labels(d, o->count))
 			continue;
 		o->labels = labels;
+		labels->is_labels = true;
 		o->labelled = true;
 	}
 }

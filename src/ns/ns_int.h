@@ -88,6 +88,7 @@ struct object {
 	bool directory;	       /* D/ exists */
 	bool row_member;       /* a value a row, for xattrs of samples */
 	bool row_files;	       /* D/000000.npy */
+	bool is_labels;	       /* of a set beside it */
 	bool labelled;	       /* a label dataset was found by name and shape */
 	bool hidden;	       /* answers, is not listed */
 	char *label;	       /* single picture: its attribute `label` */
@@ -372,7 +373,7 @@ int query_run(struct ns *ns, struct object *g, const char *expr,
 	      struct ephemeral *ret);
 
 /* ---- rowset.c ---- */
-void rowset_find(struct ns *ns, struct object *g, struct group *grp);
+int rowset_find(struct object *g, struct group *grp);
 
 /* ---- rownames.c ---- */
 /* The row that answers to a file name. -ENOENT. */

@@ -54,44 +54,68 @@ static bool grows(const struct desc *d)
 	return d->chunk[0] && d->maxdims[0] > d->dims[0];
 }
 
-/* Does it make a row set of the datasets of its length? */
-static bool leads(const struct group *grp, const struct object *o)
+/* A length that makes a row set: samples, or labels, of that many rows. */
+struct lead {
+	uint64_t rows;
+	unsigned splits;
+};
+
+static int by_lead(const void *pa, const void *pb)
 {
-	if (o->layout->kind != LAYOUT_NONE && o->directory)
-		return true;
-	for (size_t i = 0; i < grp->nchildren; i++)
-		if (grp->children[i].object &&
-		    grp->children[i].object->labels == o)
-			return true;
-	return false;
+	const struct lead *a = pa, *b = pb;
+
+	if (a->rows != b->rows)
+		return a->rows < b->rows ? -1 : 1;
+	return a->splits < b->splits ? -1 : a->splits > b->splits;
 }
 
-void rowset_find(struct ns *ns, struct object *g, struct group *grp)
+static bool leads(const struct object *o)
 {
-	(void)ns;
+	return o->rows && ((o->layout->kind != LAYOUT_NONE && o->directory) ||
+			   o->is_labels);
+}
+
+static void join(struct object *o, const struct desc *d)
+{
+	o->row_member = o->rank <= 2;
+	o->row_files = o->rank >= 3 && d->kind == DESC_NUMBER &&
+		       o->rows < UINT32_MAX;
+	if (o->row_files) {
+		o->directory = true;
+		o->count = o->rows;
+	}
+}
+
+int rowset_find(struct object *g, struct group *grp)
+{
+	CLEANUP(freep) struct lead *leaders = NULL;
+	size_t n = 0;
+
 	if (g->gen->model)
-		return;
+		return 0;
+	leaders = calloc(grp->dg.count + 1, sizeof(*leaders));
+	if (!leaders)
+		return -ENOMEM;
+	for (size_t i = 0; i < grp->dg.count; i++) {
+		const struct object *o = grp->dg.members[i].arg;
+
+		if (leads(o))
+			leaders[n++] = (struct lead){ o->rows,
+						      splits_of(o->name) };
+	}
+	if (n)
+		qsort(leaders, n, sizeof(*leaders), by_lead);
 	for (size_t i = 0; i < grp->dg.count; i++) {
 		const struct desc *d = &grp->dg.members[i];
 		struct object *o = d->arg;
-		bool in = grows(d);
+		struct lead key = { o->rows, 0 };
 
-		if (!may_be_member(o, d))
+		if (o->layout->kind != LAYOUT_NONE || !may_be_member(o, d))
 			continue;
-		for (size_t k = 0; k < grp->dg.count && !in; k++) {
-			struct object *other = grp->dg.members[k].arg;
-
-			in = other->rows == o->rows && leads(grp, other) &&
-			     splits_of(other->name) == splits_of(o->name);
-		}
-		if (!in || o->layout->kind != LAYOUT_NONE)
-			continue;
-		o->row_member = o->rank <= 2;
-		o->row_files = o->rank >= 3 && d->kind == DESC_NUMBER &&
-			       o->rows < UINT32_MAX;
-		if (o->row_files) {
-			o->directory = true;
-			o->count = o->rows;
-		}
+		key.splits = splits_of(o->name);
+		if (grows(d) || (n && bsearch(&key, leaders, n, sizeof(key),
+					      by_lead)))
+			join(o, d);
 	}
+	return 0;
 }

@@ -166,9 +166,10 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 		return dir_stat(ns, p, ret_st);
 	r = content_size(ns, p->object, p->node.view, p->node.index, measure,
 			 &size);
-	/* what can not be read has a size all the same: opening it is EIO */
+	/* what can not be read has a size all the same: of an empty file the
+	 * kernel reads nothing, and nobody would learn of the error */
 	if (r == -EIO && measure) {
-		size = 0;
+		size = 1;
 		r = 0;
 	}
 	if (r < 0)

@@ -373,7 +373,9 @@ static int decide(struct ns *ns, struct object *g, struct group *grp)
 			grp->has_labels = true;
 	}
 	labels_find(ns, g, grp);
-	rowset_find(ns, g, grp);
+	r = rowset_find(g, grp);
+	if (r < 0)
+		return r;
 	grp->dg_kept = n <= KEEP_DESCS;
 	set_phase(grp, GROUP_DECIDED);
 	return 0;

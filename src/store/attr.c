@@ -30,6 +30,27 @@ static herr_t take_name(hid_t obj, const char *name, const H5A_info_t *ai,
 	return l->names[l->count++] ? 0 : -1;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A list that the library sorts, or makes of an object header, frees what it
+ * never filled when one attribute can not be decoded. Looked for by name they
+ * just fail, and so does a dense list in its own order. */
+static int list_names(hid_t obj, struct attr_list *l)
+{
+	hsize_t at = 0;
+
+	if (H5Aexists(obj, "\1no such attribute") < 0 ||
+	    H5Aiterate2(obj, H5_INDEX_NAME, H5_ITER_NATIVE, &at, take_name,
+			l) < 0)
+		return -EIO;
+	if (l->count)
+		qsort(l->names, l->count, sizeof(*l->names), by_name);
+	return 0;
+}
+
 int store_attrs(struct store *s, struct obj_id id, struct attr_list *ret_list)
 {
 	struct attr_list l = { 0 };
@@ -40,10 +61,8 @@ int store_attrs(struct store *s, struct obj_id id, struct attr_list *ret_list)
 	{
 		H5_GUARD(s);
 		CLEANUP(hid_closep) hid_t obj = object_open(s, id);
-		hsize_t at = 0;
 
-		r = obj < 0 || H5Aiterate2(obj, H5_INDEX_NAME, H5_ITER_INC, &at,
-					   take_name, &l) < 0 ? -EIO : 0;
+		r = obj < 0 ? -EIO : list_names(obj, &l);
 	}
 	if (r < 0) {
 		attr_list_done(&l);

@@ -260,8 +260,11 @@ int chunk_get(struct dset *d, const uint64_t *scaled, struct blob **ret_blob)
 	struct blob *b = NULL;
 	int r;
 
-	for (unsigned i = 0; i < d->info.rank; i++)
+	for (unsigned i = 0; i < d->info.rank; i++) {
+		/* there may be more chunks than fit in 64 bits */
+		key.hi = hash_mix(key.hi, scaled[i]);
 		key.lo = key.lo * d->nchunks[i] + scaled[i];
+	}
 	r = cache_get(d->store->cache, key, fill_chunk, &f, &b);
 	if (r < 0)
 		return r;

@@ -199,14 +199,23 @@ static int take_segments(hid_t dcpl, struct dset *d)
 	return 0;
 }
 
-static int take_layout(hid_t set, hid_t dcpl, struct dset *d)
+/* The library reads as much as the extent asks for, whatever there is. */
+static bool is_too_short(hid_t set, hid_t type, const struct dset *d)
+{
+	uint64_t bytes;
+
+	return mul_overflow(d->info.count, H5Tget_size(type), &bytes) ||
+	       H5Dget_storage_size(set) < bytes;
+}
+
+static int take_layout(hid_t set, hid_t type, hid_t dcpl, struct dset *d)
 {
 	H5D_space_status_t status;
 
 	switch (H5Pget_layout(dcpl)) {
 	case H5D_COMPACT:
 		d->info.storage = STORAGE_COMPACT;
-		return 0;
+		return is_too_short(set, type, d) ? -EIO : 0;
 	case H5D_CHUNKED:
 		d->info.storage = STORAGE_CHUNKED;
 		return d->info.null || d->info.rank == 0 ? -EIO :
@@ -272,7 +281,7 @@ static int describe(struct dset *d)
 		return r;
 	d->info.type = d->type;
 	if ((r = take_space(set, d)) < 0 || (r = take_filters(dcpl, d)) < 0 ||
-	    (r = take_layout(set, dcpl, d)) < 0 || (r = take_fill(dcpl, d)) < 0)
+	    (r = take_layout(set, type, dcpl, d)) < 0 || (r = take_fill(dcpl, d)) < 0)
 		return r;
 	d->info.direct = d->map.same &&
 			 (d->info.storage == STORAGE_CONTIGUOUS ||

@@ -109,6 +109,11 @@ int store_add_file(struct store *s, const char *name);
 /* Index in s->files of the file that HDF5 numbers fileno; -1. */
 int vfd_find_file(struct store *s, unsigned long fileno);
 
+/* ---- heap.c ---- */
+bool heap_is_one(const void *bytes, size_t n);
+/* Do the sizes in the collection at addr fit? 0 or -EIO. */
+int heap_check(int fd, uint64_t addr, uint64_t file_size);
+
 /* ---- diagnose.c ---- */
 /* Rules F0, F1 and the version, before HDF5 is asked: 0 or -EIO with *ret_why.
  * *ret_flags: the status flags of a version-3 superblock. */

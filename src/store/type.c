@@ -236,6 +236,10 @@ static int from_compound(hid_t t, unsigned depth, struct dtype **ret_type,
 			return r;
 		d->members[i].offset = (uint32_t)H5Tget_member_offset(t, i);
 		sizes[i] = H5Tget_size(m);
+		/* the library converts what a damaged file says */
+		if (sizes[i] > size || H5Tget_member_offset(t, i) >
+					       size - sizes[i])
+			return -EIO;
 		map->same = map->same && part.same;
 		swapped = swapped || part.swap;
 	}
@@ -289,7 +293,8 @@ static int from_enum(hid_t t, unsigned depth, struct dtype **ret_type,
 	int n = H5Tget_nmembers(t);
 	int r;
 
-	if (base < 0 || n < 0 || n > 1 << 20)
+	/* a value is of the enum's size: it must be the base's */
+	if (base < 0 || n < 0 || n > 1 << 20 || H5Tget_size(t) != H5Tget_size(base))
 		return -EIO;
 	r = dtype_new(DT_ENUM, 1, &d);
 	if (r < 0)

@@ -223,7 +223,10 @@ static haddr_t vfd_get_eof(const H5FD_t *file, H5FD_mem_t type)
 }
 
 /* Like the library's own drivers, what lies behind the end of the file reads as
- * zeros: metadata may be read in steps that pass it. */
+ * zeros: metadata may be read in steps that pass it. But no more than that: the
+ * size of an object is what a damaged file says. */
+#define MAX_BEHIND (64u << 10)
+
 static int read_zero_filled(int fd, uint8_t *buf, size_t size, uint64_t addr)
 {
 	while (size) {
@@ -234,6 +237,8 @@ static int read_zero_filled(int fd, uint8_t *buf, size_t size, uint64_t addr)
 		if (n < 0)
 			return -errno;
 		if (n == 0) {
+			if (size > MAX_BEHIND)
+				return -EIO;
 			memset(buf, 0, size);
 			return 0;
 		}
@@ -261,7 +266,14 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
 	}
 	if (type == H5FD_MEM_DRAW)
 		stat_add(&f->store->stats.bytes_read, size);
-	return read_zero_filled(f->fd, buf, size, addr) < 0 ? -1 : 0;
+	if (read_zero_filled(f->fd, buf, size, addr) < 0)
+		return -1;
+	/* heaps come as raw data; what only looks like one is not read here */
+	if (type == H5FD_MEM_DRAW && !f->store->swmr && heap_is_one(buf, size) &&
+	    heap_check(f->fd, addr,
+		       (uint64_t)f->store->files[f->file]->st.st_size) < 0)
+		return -1;
+	return 0;
 }
 
 static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
