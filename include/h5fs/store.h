@@ -69,6 +69,7 @@ struct obj_info {
 	struct obj_id id;
 	enum obj_kind kind;
 	uint32_t links;	       /* hard links to it */
+	bool has_attrs;
 	struct timespec mtime; /* 0: not tracked */
 	uint64_t file_key;     /* stable over mounts: FILE is 0, another file a
 				* hash of its path from FILE's directory */

@@ -13,8 +13,13 @@ static int print(struct ns *ns, const char *file, const char *path)
 	r = ns_info(ns, path, &out);
 	if (r == 0)
 		r = strbuf_error(&out);
-	if (r == -ENOENT)
-		return cmd_fail(file, "nothing is there at that PATH");
+	if (r == -ENOENT || r == -ELOOP) {
+		CLEANUP(freep) char *what = NULL;
+
+		if (asprintf(&what, "nothing is at %s in it", path) < 0)
+			what = NULL;
+		return cmd_fail(file, what ? what : strerror(ENOENT));
+	}
 	if (r < 0)
 		return cmd_fail(file, strerror(-r));
 	written = fwrite(out.buf, 1, out.len, stdout) == out.len &&

@@ -122,8 +122,10 @@ int content_size(struct ns *ns, struct object *o, uint8_t view, uint32_t index,
 	STATE_REF(ref, ns);
 	int r = ops ? state_get(ns, o, &ref.st) : -ENOENT;
 
+	if (r == 0 && ops == &view_nrrd)
+		state_spacing(ref.st);
 	if (r == 0)
-		r = state_source(ns, ref.st, false, &src);
+		r = state_source(ref.st, false, &src);
 	if (r < 0)
 		return r;
 	a.src = &src;
@@ -131,7 +133,7 @@ int content_size(struct ns *ns, struct object *o, uint8_t view, uint32_t index,
 	if (r != -EAGAIN || !measure)
 		return r;
 	/* the norm was missing, or it has to be rendered */
-	r = state_source(ns, ref.st, true, &src);
+	r = state_source(ref.st, true, &src);
 	if (r < 0)
 		return r;
 	r = ops->size ? ops->size(&src, index, ret_size) : -EAGAIN;
@@ -257,8 +259,10 @@ static int read_dataset(struct ns *ns, struct object *o, uint8_t view,
 	STATE_REF(ref, ns);
 	int r = ops ? state_get(ns, o, &ref.st) : -ENOENT;
 
+	if (r == 0 && ops == &view_nrrd)
+		state_spacing(ref.st);
 	if (r == 0)
-		r = state_source(ns, ref.st,
+		r = state_source(ref.st,
 				 ops == &view_png, &src);
 	if (r < 0)
 		return r;
@@ -278,7 +282,7 @@ static int read_slice(struct ns *ns, struct ephemeral *e, uint64_t offset,
 	int r = state_get(ns, e->object, &ref.st);
 
 	if (r == 0)
-		r = state_source(ns, ref.st, false, &src);
+		r = state_source(ref.st, false, &src);
 	if (r == 0)
 		r = slice_size(&src, &e->slice, &total);
 	if (r < 0)

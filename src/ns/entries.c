@@ -59,7 +59,7 @@ int dataset_shapes(struct ns *ns, struct object *o, struct shape_list *ret)
 	}
 	if (r < 0)
 		return r;
-	r = state_source(ns, ref.st, false, &src);
+	r = state_source(ref.st, false, &src);
 	if (r < 0)
 		return r;
 	if (o->directory)

@@ -76,7 +76,7 @@ static void put_pictures(struct strbuf *out, struct ns *ns, struct object *o,
 		      s->count, s->width, s->height,
 		      s->channels <= 4 ? kinds[s->channels] : "",
 		      st->src.layout->axes);
-	if (state_source(ns, st, true, &src) == 0 && src.norm) {
+	if (state_source(st, true, &src) == 0 && src.norm) {
 		strbuf_printf(out, ", values %s", norm_name(src.norm->kind));
 		if (src.norm->kind == NORM_RANGE ||
 		    src.norm->kind == NORM_INT_MINMAX ||

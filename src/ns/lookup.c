@@ -50,7 +50,7 @@ int sample_name(struct ns *ns, struct object *o, uint32_t index, char *buf,
 	}
 	r = state_get(ns, o, &ref.st);
 	if (r == 0)
-		r = state_source(ns, ref.st, false, &src);
+		r = state_source(ref.st, false, &src);
 	if (r == 0)
 		r = view_encoded_ext(&src, index, &ext);
 	if (r < 0 && r != -EIO)
@@ -258,7 +258,7 @@ static int lookup_slice(struct ns *ns, struct object *g, const char *name,
 			continue;
 		r = state_get(ns, o, &ref.st);
 		if (r == 0)
-			r = state_source(ns, ref.st, false, &src);
+			r = state_source(ref.st, false, &src);
 		if (r < 0)
 			return r;
 		in = dset_info(src.dset);
@@ -280,7 +280,7 @@ static int lookup_nrrd(struct ns *ns, struct object *o, struct node *ret)
 						 -ENOENT;
 
 	if (r == 0)
-		r = state_source(ns, ref.st, false, &src);
+		r = state_source(ref.st, false, &src);
 	if (r < 0)
 		return r;
 	if (!view_nrrd.accepts(&src))
@@ -351,7 +351,7 @@ static struct node entry_node(const struct entry *e, const struct object *g)
 }
 
 static int lookup_group(struct ns *ns, struct object *g, const char *name,
-			struct node *ret)
+			struct node *ret, uint64_t *ret_size)
 {
 	const struct entry *e;
 	int r = group_load(ns, g, GROUP_ENTRIES);
@@ -361,6 +361,9 @@ static int lookup_group(struct ns *ns, struct object *g, const char *name,
 	e = group_find(g->group, name);
 	if (e) {
 		*ret = entry_node(e, g);
+		if (!e->target && e->view != V_DIR && e->view != V_CLASS &&
+		    e->view != V_BYCLASS)
+			*ret_size = e->size;
 		return 0;
 	}
 	return lookup_unlisted(ns, g, name, ret);
@@ -419,15 +422,16 @@ static int lookup_qlink(struct ns *ns, const struct pin *p, const char *name,
 	return r;
 }
 
+/* *ret_size: of a file whose size is known already; else untouched. */
 static int find_node(struct ns *ns, const struct pin *p, const char *name,
-		     struct node *ret)
+		     struct node *ret, uint64_t *ret_size)
 {
 	struct object *o = p->object;
 
 	switch (p->node.view) {
 	case V_DIR:
 		return o->kind == OBJECT_GROUP ?
-			       lookup_group(ns, o, name, ret) :
+			       lookup_group(ns, o, name, ret, ret_size) :
 			       lookup_sample(ns, o, 0, 0, name, ret);
 	case V_ATTRS:
 		return lookup_attr(o, name, ret);
@@ -470,12 +474,13 @@ int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
 	CLEANUP(pin_done) struct pin p = { 0 };
 	CLEANUP(pin_done) struct pin found = { 0 };
 	struct ns_entry e = { 0 };
+	uint64_t size = UINT64_MAX;
 	struct node node;
 	int r = pin_fresh(ns, parent, &p);
 
 	if (r < 0)
 		return r;
-	r = find_node(ns, &p, name, &node);
+	r = find_node(ns, &p, name, &node, &size);
 	if (r < 0)
 		return r;
 	e.ino = node_ino(node);
@@ -494,7 +499,10 @@ int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
 		r = pin_get(ns, e.ino, &again);
 		found.object = again.object;
 	}
-	if (r == 0)
+	if (r == 0 && size != UINT64_MAX)
+		stat_fill(ns, found.object, node.view, node.index, S_IFREG, size,
+			  &e.st);
+	else if (r == 0)
 		r = node_stat(ns, &found, true, &e.st);
 	if (r < 0) {
 		if (node.object >= NODE_EPHEMERAL)

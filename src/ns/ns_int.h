@@ -172,6 +172,7 @@ struct state {
 	int norm_error;
 	struct norm norm;
 	struct size_index sizes[16];
+	bool spacing_done;
 	bool classes_done;
 	int classes_error;
 	struct classes *classes;
@@ -320,8 +321,9 @@ static inline void state_ref_done(struct state_ref *r)
 #define STATE_REF(name, ns_)                                                   \
 	CLEANUP(state_ref_done) struct state_ref name = { (ns_), NULL }
 /* The source with its norm, where the view needs one. */
-int state_source(struct ns *ns, struct state *st, bool with_norm,
-		 struct view_source *ret_src);
+int state_source(struct state *st, bool with_norm, struct view_source *ret_src);
+/* Reads the voxel spacing into the source, once: before state_source(). */
+void state_spacing(struct state *st);
 void states_drop(struct ns *ns, struct gen *gen); /* all of a generation */
 void state_free_all(struct ns *ns);
 int open_dataset(struct object *o, struct dset **ret_dset);

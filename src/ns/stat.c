@@ -123,7 +123,7 @@ static int eph_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 
 		r = state_get(ns, copy.object, &ref.st);
 		if (r == 0)
-			r = state_source(ns, ref.st, false, &src);
+			r = state_source(ref.st, false, &src);
 		if (r == 0)
 			r = slice_size(&src, &copy.slice, &size);
 		if (r < 0)

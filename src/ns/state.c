@@ -50,6 +50,7 @@ static enum matlab_class matlab_class(const struct facts *f)
 /* Voxel spacing in C order, by the names in use. */
 static void take_spacing(struct object *o, struct view_source *src)
 {
+	/* only .nrrd tells it, so it is read when that is asked for */
 	static const char *const names[] = { "spacing", "element_size_um",
 					     "resolution", "voxel_size",
 					     "voxelsize", "pixel_spacing", NULL };
@@ -200,7 +201,6 @@ static int build(struct ns *ns, struct object *o, struct state **ret_state)
 	src->follow = follow_path;
 	src->clipped = tell_clipped;
 	src->arg = o;
-	take_spacing(o, src);
 	set_palette(ns, o, st);
 	*ret_state = TAKE(st);
 	return 0;
@@ -348,12 +348,19 @@ static int decide_norm(struct state *st)
 	return r;
 }
 
-int state_source(struct ns *ns, struct state *st, bool with_norm,
-		 struct view_source *ret_src)
+void state_spacing(struct state *st)
+{
+	LOCK_SCOPE(&st->lock);
+
+	if (!st->spacing_done)
+		take_spacing(st->object, &st->src);
+	st->spacing_done = true;
+}
+
+int state_source(struct state *st, bool with_norm, struct view_source *ret_src)
 {
 	int r = 0;
 
-	(void)ns;
 	if (st->src.layout->kind == LAYOUT_PICTURES) {
 		LOCK_SCOPE(&st->lock);
 		if (!st->norm_done &&

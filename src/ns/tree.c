@@ -391,6 +391,10 @@ static void drop_descs(struct group *grp)
 			grp->children[i].object->desc = NULL;
 	for (size_t i = 0; i < grp->dg.count; i++)
 		desc_done(&grp->dg.members[i]);
+	free(grp->dg.members);
+	free(grp->dg.layouts);
+	grp->dg.members = NULL;
+	grp->dg.layouts = NULL;
 	grp->dg.count = 0;
 }
 

@@ -146,7 +146,7 @@ static int fact_norm(struct fact_arg *a, struct strbuf *out)
 
 	if (!is_shown(a) || a->src.layout->kind != LAYOUT_PICTURES)
 		return -ENODATA;
-	r = state_source(a->ns, a->st, true, &a->src);
+	r = state_source(a->st, true, &a->src);
 	if (r < 0)
 		return r;
 	strbuf_puts(out, norm_name(a->src.norm->kind));
@@ -168,7 +168,7 @@ static int fact_range(struct fact_arg *a, struct strbuf *out)
 
 	if (!is_shown(a) || a->src.layout->kind != LAYOUT_PICTURES)
 		return -ENODATA;
-	r = state_source(a->ns, a->st, true, &a->src);
+	r = state_source(a->st, true, &a->src);
 	if (r < 0)
 		return r;
 	lo = a->src.norm->lo;
@@ -308,7 +308,7 @@ static int fact_arg_init(struct ns *ns, const struct pin *p,
 	if (r < 0)
 		return 0; /* damaged: no facts but its path */
 	a->st = ref->st;
-	return state_source(ns, ref->st, false, &a->src);
+	return state_source(ref->st, false, &a->src);
 }
 
 /* ---- a sample's row ---- */

@@ -7,6 +7,8 @@
 
 #include "store_int.h"
 
+#define MAX_ELEMENT (64u << 20) /* bytes; the fill value is one */
+
 void dset_fault(struct dset *d, const char *what, const char *remedy)
 {
 	if (d->store->faults)
@@ -277,6 +279,8 @@ static int describe(struct dset *d)
 	r = object_info(s, set, &d->info.obj);
 	if (r == 0)
 		r = type_from_h5(type, &d->type, &d->map);
+	if (r == 0 && d->type->size > MAX_ELEMENT)
+		r = -EFBIG;
 	if (r < 0)
 		return r;
 	d->info.type = d->type;
@@ -326,10 +330,10 @@ void dset_unref(struct dset *d)
 {
 	if (!d || __atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	pthread_mutex_lock(&d->store->h5);
+	pthread_mutex_lock(&store_h5);
 	if (d->slot >= 0) /* closing needs no look at FILE */
 		close_slot(d->store, d->slot);
-	pthread_mutex_unlock(&d->store->h5);
+	pthread_mutex_unlock(&store_h5);
 	blob_unref(d->fill);
 	dtype_free(d->type);
 	free(d->segments);

@@ -11,6 +11,7 @@
 
 #include "store_int.h"
 
+pthread_mutex_t store_h5 = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool silenced;
 
 static void sleep_ms(long ms)
@@ -110,13 +111,16 @@ int store_enter(struct store *s)
 	uint64_t since = now_ms();
 	int r;
 
-	pthread_mutex_lock(&s->h5);
+	pthread_mutex_lock(&store_h5);
 	r = lock_since(s, since);
 	if (r < 0) {
-		pthread_mutex_unlock(&s->h5);
+		pthread_mutex_unlock(&store_h5);
 		return r;
 	}
 	if (!silenced) { /* the library prints errors per thread */
+		/* the first call counts: a file too damaged to be closed must
+		 * not be closed again at exit */
+		(void)H5dont_atexit();
 		H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 		silenced = true;
 	}
@@ -126,7 +130,7 @@ int store_enter(struct store *s)
 void store_leave(struct store *s)
 {
 	store_unlock(s);
-	pthread_mutex_unlock(&s->h5);
+	pthread_mutex_unlock(&store_h5);
 }
 
 static herr_t take_message(unsigned n, const H5E_error2_t *e, void *arg)

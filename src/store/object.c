@@ -37,7 +37,8 @@ int object_info(struct store *s, hid_t obj, struct obj_info *ret_info)
 	H5O_info_t oi;
 	int file, r;
 
-	if (H5Oget_info2(obj, &oi, H5O_INFO_BASIC | H5O_INFO_TIME) < 0)
+	if (H5Oget_info2(obj, &oi, H5O_INFO_BASIC | H5O_INFO_TIME |
+				       H5O_INFO_NUM_ATTRS) < 0)
 		return -EIO;
 	r = object_kind(oi.type, &info.kind);
 	if (r < 0)
@@ -51,6 +52,7 @@ int object_info(struct store *s, hid_t obj, struct obj_info *ret_info)
 	info.id.file = (uint32_t)file;
 	info.id.addr = oi.addr;
 	info.links = oi.rc;
+	info.has_attrs = oi.num_attrs > 0;
 	info.mtime.tv_sec = oi.mtime;
 	info.file_key = s->files[file]->key;
 	*ret_info = info;
@@ -147,7 +149,8 @@ static int resolve_name(struct store *s, hid_t group, const char *name,
 
 	s->denied = false;
 	obj = H5Oopen(group, name, H5P_DEFAULT);
-	if (obj < 0)
+	/* refused a file, the library goes on to others of the same name */
+	if (obj < 0 || s->denied)
 		return s->denied ? -EACCES : -ENOENT;
 	return object_info(s, obj, ret_info);
 }

@@ -190,7 +190,6 @@ int store_open(const char *path, const struct store_options *opts,
 
 	if (!s)
 		return -ENOMEM;
-	pthread_mutex_init(&s->h5, NULL);
 	pthread_mutex_init(&s->io, NULL);
 	s->external = opts->external;
 	s->cache = opts->cache;
@@ -225,7 +224,7 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->h5);
+	pthread_mutex_lock(&store_h5);
 	if (s->file >= 0) { /* closed even when FILE is stale: no guard */
 		H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 		for (unsigned i = 0; i < s->nfiles; i++)
@@ -235,14 +234,13 @@ void store_close(struct store *s)
 	}
 	if (s->driver >= 0)
 		H5FDunregister(s->driver);
-	pthread_mutex_unlock(&s->h5);
+	pthread_mutex_unlock(&store_h5);
 	for (unsigned i = 0; i < s->nfiles; i++) {
 		close(s->files[i]->fd);
 		free(s->files[i]->path);
 		free(s->files[i]);
 	}
 	names_free(s->names);
-	pthread_mutex_destroy(&s->h5);
 	pthread_mutex_destroy(&s->io);
 	free(s->warning);
 	free(s->path);

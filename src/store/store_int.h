@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* store_int.h - shared by the files of the store room only.
  *
- * Locks, outer to inner: store.h5 > store.io. HDF5 is entered only inside
- * H5_GUARD, which holds h5 and the shared lock on FILE. */
+ * Locks, outer to inner: store_h5 > store.io. HDF5 is entered only inside
+ * H5_GUARD, which holds store_h5 and the shared lock on FILE. */
 #ifndef H5FS_STORE_INT_H
 #define H5FS_STORE_INT_H
 
@@ -43,7 +43,7 @@ struct store {
 	bool nolock; /* the file system has no locks */
 	int changed; /* atomic; an enum store_change */
 
-	pthread_mutex_t h5; /* every HDF5 call, and what follows */
+	/* under store_h5: */
 	hid_t file;
 	hid_t driver;
 	struct vfd_file *open_files; /* that HDF5 has open now */
@@ -67,6 +67,9 @@ static inline void hid_closep(hid_t *id)
 }
 
 /* ---- guard.c ---- */
+/* Every HDF5 call of every store: the library may be built without threads, and
+ * when FILE changes there are two stores for a while. */
+extern pthread_mutex_t store_h5;
 /* Shared lock on FILE, counted; -EAGAIN, -ESTALE. */
 int store_lock(struct store *s);
 void store_unlock(struct store *s);
@@ -185,7 +188,7 @@ struct dset {
 	unsigned nsegments;
 	struct segment *segments; /* EXTERNAL */
 	struct blob *fill; /* one element, in memory form */
-	/* under store.h5: */
+	/* under store_h5: */
 	int slot; /* -1: not open */
 	hid_t hid, mtype;
 };
