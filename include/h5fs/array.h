@@ -82,14 +82,15 @@ void dtype_string(const struct dtype *t, const void *element,
 		  const char **ret_text, size_t *ret_len);
 
 struct array {
-	const struct dtype *type; /* owned, as is all that follows */
+	const struct dtype *type; /* own_type, or the dset's it was read from,
+				   * which must outlive it */
 	bool null;		  /* null dataspace: no elements, no shape */
 	unsigned rank;		  /* 0: one element */
 	uint64_t dims[DT_MAX_RANK];
 	uint64_t count; /* product of dims */
 	struct blob *data;
 	struct arena *arena; /* what elements point to */
-	struct dtype *own_type;
+	struct dtype *own_type; /* NULL: borrowed */
 };
 void array_free(struct array *a);
 DEFINE_CLEANUP(struct array *, array_free)

@@ -142,6 +142,31 @@ int content_size(struct ns *ns, struct object *o, uint8_t view, uint32_t index,
 	return measured_size(ns, ref.st, view, index, &a, ret_size);
 }
 
+/* Extension of an encoded sample by its own bytes, which stay in the cache: who
+ * looks a sample up asks for its size, and reads it. */
+int content_ext(struct ns *ns, struct object *o, uint32_t index,
+		const char **ret_ext)
+{
+	struct render_arg a = { .ops = &view_encoded, .index = index };
+	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	struct view_source src;
+	STATE_REF(ref, ns);
+	int r = state_get(ns, o, &ref.st);
+
+	if (r == 0)
+		r = state_source(ref.st, false, &src);
+	if (r < 0)
+		return r;
+	a.src = &src;
+	r = get_block(ns, o, V_SAMPLE, &a, true, &b);
+	if (r < 0)
+		return r;
+	*ret_ext = layout_magic(b->data, b->size, b->size);
+	if (!*ret_ext)
+		*ret_ext = "";
+	return 0;
+}
+
 /* ---- reading ---- */
 
 static int give(struct blob *b, uint64_t offset, size_t size,

@@ -102,7 +102,8 @@ static int give_sample(struct lister *l, struct sample_list *s, uint32_t index,
 	if (suffix) {
 		snprintf(name, sizeof(name), "%06" PRIu64 "%s", shown, suffix);
 	} else {
-		r = sample_name(l->ns, s->o, index, name, sizeof(name));
+		r = sample_name(l->ns, s->o, index, false, name,
+				sizeof(name));
 		if (r < 0)
 			return r;
 	}

@@ -29,8 +29,8 @@ const char *sample_suffix(const struct object *o)
 	       o->layout->kind == LAYOUT_PICTURES ? ".png" : NULL;
 }
 
-int sample_name(struct ns *ns, struct object *o, uint32_t index, char *buf,
-		size_t size)
+int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
+		char *buf, size_t size)
 {
 	const char *suffix = sample_suffix(o), *ext = "";
 	struct view_source src;
@@ -48,11 +48,15 @@ int sample_name(struct ns *ns, struct object *o, uint32_t index, char *buf,
 		snprintf(buf, size, "%06" PRIu64 "%s", last, suffix);
 		return 0;
 	}
-	r = state_get(ns, o, &ref.st);
-	if (r == 0)
-		r = state_source(ref.st, false, &src);
-	if (r == 0)
-		r = view_encoded_ext(&src, index, &ext);
+	if (keep) {
+		r = content_ext(ns, o, index, &ext);
+	} else {
+		r = state_get(ns, o, &ref.st);
+		if (r == 0)
+			r = state_source(ref.st, false, &src);
+		if (r == 0)
+			r = view_encoded_ext(&src, index, &ext);
+	}
 	if (r < 0 && r != -EIO)
 		return r;
 	snprintf(buf, size, "%06" PRIu64 "%s%s", last, *ext ? "." : "", ext);
@@ -103,7 +107,7 @@ static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 				      (uint32_t)index };
 		return 0;
 	}
-	r = sample_name(ns, o, (uint32_t)index, want, sizeof(want));
+	r = sample_name(ns, o, (uint32_t)index, true, want, sizeof(want));
 	if (r < 0)
 		return r;
 	if (strcmp(want, name))

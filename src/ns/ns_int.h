@@ -334,6 +334,8 @@ const struct view_ops *node_ops(const struct object *o, uint8_t view);
  * to, and must not. */
 int content_size(struct ns *ns, struct object *o, uint8_t view, uint32_t index,
 		 bool measure, uint64_t *ret_size);
+int content_ext(struct ns *ns, struct object *o, uint32_t index,
+		const char **ret_ext);
 int content_attr(struct ns *ns, const struct object *o, uint32_t index,
 		 struct blob **ret_text);
 
@@ -388,8 +390,9 @@ int rownames_find(struct ns *ns, struct object *o, const char *name,
 bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest);
 /* Suffix of sample files where it is the same for all; NULL: encoded. */
 const char *sample_suffix(const struct object *o);
-int sample_name(struct ns *ns, struct object *o, uint32_t index, char *buf,
-		size_t size);
+/* keep: its bytes are wanted next, where the name depends on them. */
+int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
+		char *buf, size_t size);
 
 /* ---- control.c ---- */
 /* ret_mtime may be NULL; another one tells the kernel to drop its pages. */

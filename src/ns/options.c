@@ -331,9 +331,11 @@ int ns_options_sidecar(struct ns_options *o, const char *file, char **ret_why)
 		return 0;
 	if (r < 0)
 		return why(ret_why, "%s: %s", path, strerror(-r));
-	text = strndup((const char *)b->data, b->size);
+	text = malloc(b->size + 1);
 	if (!text)
 		return -ENOMEM;
+	memcpy(text, b->data, b->size);
+	text[b->size] = 0;
 	rest = text;
 	while ((line = strsep(&rest, "\n"))) {
 		r = set_line(o, line, path, ++number, classes_set, ret_why);

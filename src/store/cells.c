@@ -5,6 +5,7 @@
 
 #include "store_int.h"
 
+#define SMALL_BUFFER (64u << 10)
 #define MAX_CELL_BYTES (4ull << 30)
 
 static int path_text(struct store *s, hid_t obj, struct arena *a, char **ret)
@@ -190,6 +191,9 @@ static int read_pointing(struct dset *d, const uint64_t *start,
 	    H5Pset_vlen_mem_manager(dxpl, alloc_cell, a->arena, free_cell,
 				    a->arena) < 0)
 		return -EIO;
+	/* the library clears its whole buffer, 1 MiB, for each read */
+	if (a->data->size <= SMALL_BUFFER / 4)
+		(void)H5Pset_buffer(dxpl, SMALL_BUFFER, NULL, NULL);
 	r = select_box(space, d->info.rank, start, count, &mem);
 	if (r < 0)
 		return r;

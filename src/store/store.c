@@ -120,6 +120,9 @@ static hid_t make_fapl(struct store *s)
 	 * the pause from 1 ns on: what is damaged must not stop everybody */
 	if (s->swmr && H5Pset_metadata_read_attempts(fapl, SWMR_ATTEMPTS) < 0)
 		return -1;
+	/* chunks are kept in our own cache; what the library keeps of each open
+	 * dataset is for elements that point */
+	(void)H5Pset_cache(fapl, 0, 521, 256 << 10, 0.75);
 	if (H5Pget_mdc_config(fapl, &mdc) >= 0) { /* bounded beside cache= */
 		mdc.max_size = 8 << 20;
 		if (mdc.initial_size > mdc.max_size)
