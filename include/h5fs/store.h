@@ -102,6 +102,9 @@ int store_links(struct store *s, struct obj_id group, uint64_t from, size_t max,
  * it leaves the directory that may be read. */
 int store_resolve(struct store *s, struct obj_id group, const char *path,
 		  struct obj_info *ret_info);
+/* Name of one of the store's files for people: from FILE's directory where it
+ * lies below it. */
+const char *store_file_name(struct store *s, uint32_t file);
 /* The one path by which an object is known: of a group the shortest, then the
  * bytewise first; of a dataset or datatype the deepest in such groups, then the
  * shortest, then the first (a shortcut at the top does not rename what it points

@@ -79,6 +79,10 @@ extern const struct view_ops *const view_whole[];
 int view_encoded_ext(const struct view_source *s, uint64_t index,
 		     const char **ret_ext);
 
+/* The norm one sample is drawn by: its own range under norm=sample. */
+int view_png_norm(const struct view_source *s, uint64_t index,
+		  struct norm *ret_norm);
+
 /* ---- slices: D[100:105,:,::2].npy ---- */
 struct slice {
 	unsigned rank; /* of the dataset */
@@ -101,7 +105,8 @@ int slice_read(const struct view_source *s, const struct slice *sl,
  * paths, arrays and compounds as JSON; null is the empty text. */
 int text_of_array(const struct array *a, struct strbuf *out);
 /* One element as JSON. Non-finite numbers are the strings "nan", "inf", "-inf";
- * complex [re, im]; bytes of strings that are not UTF-8 stay as they are. */
+ * complex [re, im]; bytes of strings that are not UTF-8 become the four
+ * characters \\xHH, so that the text is JSON whatever the file holds. */
 void json_of_element(const struct dtype *t, const void *element,
 		     struct strbuf *out);
 void json_of_string(const char *s, size_t n, struct strbuf *out);

@@ -257,8 +257,8 @@ static int picture_size(const struct layout *l, const struct desc *d,
 	    l->c >= (int)d->rank)
 		return -EINVAL;
 	if (l->flat_h) {
-		h = l->flat_h;
-		w = l->flat_w;
+		h = l->transposed ? l->flat_w : l->flat_h;
+		w = l->transposed ? l->flat_h : l->flat_w;
 		c = l->flat_c;
 	} else {
 		h = layout_dim(l, d, (unsigned)l->y);

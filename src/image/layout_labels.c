@@ -49,8 +49,6 @@ size_t layout_label_candidates(const struct desc_group *g, size_t set,
 	const char *name = g->members[set].name;
 	size_t n = 0;
 
-	if (!count)
-		return 0;
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < g->count && n < max; i++)
 			if (i != set && is_label_set(g, i, count) &&

@@ -359,11 +359,13 @@ void layout_spec_modify(const struct layout_spec *s, struct layout *l)
 		l->y = l->x;
 		l->x = y;
 	}
-	if (s->transpose && l->y >= 0) {
+	if (s->transpose) { /* inside a flat axis there is nothing to swap */
 		int y = l->y;
 
-		l->y = l->x;
-		l->x = y;
+		if (l->y >= 0) {
+			l->y = l->x;
+			l->x = y;
+		}
 		l->transposed = true;
 	}
 	if (s->flipv)

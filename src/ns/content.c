@@ -403,9 +403,11 @@ int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
 			   -ENOENT;
 	}
 	if (node_ops(p.object, p.node.view) &&
-	    p.object->kind == OBJECT_DATASET)
-		return read_dataset(ns, p.object, p.node.view, p.node.index,
-				    offset, size, ret_bytes);
+	    p.object->kind == OBJECT_DATASET) {
+		r = read_dataset(ns, p.object, p.node.view, p.node.index,
+				 offset, size, ret_bytes);
+		return is_damage(r) ? -EIO : r;
+	}
 	r = small_text(ns, &p, &b);
 	return r < 0 ? r : give(b, offset, size, ret_bytes);
 }

@@ -42,6 +42,20 @@ static const char *encoded_suffix(const struct view_source *src)
 	return "";
 }
 
+static void tell_too_large(struct ns *ns, struct object *o,
+			   struct shape_list *ret)
+{
+	CLEANUP(freep) char *path = object_path(o);
+
+	for (uint8_t i = 0; view_whole[i]; i++)
+		if (view_whole[i] == &view_json)
+			add_shape(ret, view_json.suffix, V_WHOLE + i, UINT64_MAX);
+	if (path)
+		(void)faults_add(ns->faults, path,
+				 "holds more than can be shown as one file",
+				 "read slices of it with h5py");
+}
+
 int dataset_shapes(struct ns *ns, struct object *o, struct shape_list *ret)
 {
 	STATE_REF(ref, ns);
@@ -49,7 +63,7 @@ int dataset_shapes(struct ns *ns, struct object *o, struct shape_list *ret)
 	int r = state_get(ns, o, &ref.st);
 
 	memset(ret, 0, sizeof(*ret));
-	if (r == -EIO || r == -ENOTSUP || r == -EOVERFLOW || r == -ELOOP) {
+	if (is_damage(r)) {
 		/* damaged: listed, and reading it is EIO */
 		for (uint8_t i = 0; view_whole[i]; i++)
 			if (view_whole[i] == &view_bin)
@@ -78,8 +92,9 @@ int dataset_shapes(struct ns *ns, struct object *o, struct shape_list *ret)
 			ret->bare = *suffix && keeps_name(o);
 		}
 		add_shape(ret, suffix, (uint8_t)(V_WHOLE + i), size);
-		o->listed_whole |= 1u << i;
 	}
+	if (ret->n == 0) /* beyond every view's limits: listed, reading is EIO */
+		tell_too_large(ns, o, ret);
 	return 0;
 }
 
@@ -285,7 +300,13 @@ static int add_soft(struct maker *m, const struct child *c)
 		return r < 0 ? r : add_link(m, c->name, ".txt", NAME_PLAIN,
 					    &target);
 	}
-	r = text_path(m->g, c->target, &target);
+	if (m->g->info.id.file != 0 && *c->target == '/') /* not in the mount */
+		strbuf_printf(&target, "%s:%s",
+			      store_file_name(m->g->gen->store,
+					      m->g->info.id.file), c->target);
+	else
+		r = text_path(m->g, c->target, &target);
+	r = strbuf_error(&target) < 0 ? -ENOMEM : r == -ENOMEM ? r : 0;
 	return r < 0 ? r : add_link(m, c->name, "", NAME_GROUP, &target);
 }
 
@@ -370,7 +391,7 @@ static int add_only_set(struct maker *m, struct object *o)
 
 	if (r == 0)
 		r = labels_classes(m->ns, ref.st, &c);
-	if (r == -ENOENT || r == -EIO)
+	if (is_damage(r))
 		return 0;
 	return r < 0 ? r : add_class_folders(m, o, c);
 }
@@ -401,7 +422,7 @@ static int add_subgroup(struct maker *m, const struct child *c)
 {
 	int r = group_load_locked(m->ns, c->object, GROUP_ENTRIES);
 
-	if (r == -EIO || (r == 0 && c->object->group->nentries == 0))
+	if (is_damage(r) || (r == 0 && c->object->group->nentries == 0))
 		return 0; /* no class folder in it, or damaged */
 	if (r < 0)
 		return r;

@@ -150,7 +150,7 @@ static int info_below(struct ns *ns, struct object *o, struct strbuf *out)
 	if (o->kind != OBJECT_GROUP)
 		return 0;
 	r = group_load(ns, o, GROUP_DECIDED);
-	if (r == -EIO) {
+	if (is_damage(r)) {
 		CLEANUP(freep) char *path = object_path(o);
 
 		strbuf_printf(out, "%s  can not be opened: the file is damaged "
@@ -226,7 +226,7 @@ static int summarize(struct ns *ns, struct object *o, struct summary *s)
 	for (size_t i = 0; r == 0 && i < o->group->nchildren; i++)
 		if (o->group->children[i].kind == CHILD_OBJECT)
 			r = summarize(ns, o->group->children[i].object, s);
-	return r == -EIO ? 0 : r;
+	return is_damage(r) ? 0 : r;
 }
 
 int ns_summary(struct ns *ns, struct strbuf *out)

@@ -13,6 +13,7 @@
 #define PROBE_ROWS 64
 #define READ_ROWS 65536
 #define MAX_CLASSES (1u << 20)
+#define MAX_LABELS (1u << 28) /* rows; reading more would take minutes */
 #define NO_ITEM UINT32_MAX /* a row in no class */
 
 void classes_free(struct classes *c)
@@ -108,6 +109,8 @@ static bool probe_labels(struct dset *d, uint64_t n)
 	CLEANUP(array_freep) struct array *a = NULL;
 	int64_t v;
 
+	if (width && n == 0) /* an empty stack has its declared classes */
+		return true;
 	if (!width || read_rows(d, 0, k, &a) < 0)
 		return false;
 	if (is_string_type(in->type))
@@ -192,7 +195,7 @@ void labels_find(struct ns *ns, struct object *g, struct group *grp)
 		struct object *o = grp->dg.members[i].arg;
 
 		if (o->layout->kind == LAYOUT_NONE || !o->directory ||
-		    o->layout->nindex != 1 || o->count == 0)
+		    o->layout->nindex != 1)
 			continue;
 		find_for(ns, grp, i, o);
 	}
@@ -347,7 +350,8 @@ static int names_from_attrs(struct store *s, struct obj_id id, struct names *n)
 	return -ENOENT;
 }
 
-static int names_from_group(struct store *s, struct obj_id group,
+/* A dataset as long as the set names its rows, not its classes. */
+static int names_from_group(struct store *s, struct obj_id group, uint64_t rows,
 			    struct names *n)
 {
 	for (const char *const *k = layout_class_name_lists; *k; k++) {
@@ -360,6 +364,7 @@ static int names_from_group(struct store *s, struct obj_id group,
 		    dset_open(s, info.id, *k, &d) < 0 ||
 		    dset_info(d)->null || dset_info(d)->rank > 1 ||
 		    dset_info(d)->count > MAX_CLASSES ||
+		    (!strcmp(*k, "names") && dset_info(d)->count == rows) ||
 		    !is_string_type(dset_info(d)->type))
 			continue;
 		r = read_rows(d, 0, dset_info(d)->rank ? dset_info(d)->dims[0] : 1,
@@ -393,9 +398,9 @@ static int find_names(struct object *o, struct dset *labels, struct names *n)
 	if (r == -ENOENT)
 		r = names_from_attrs(s, o->gen->root->info.id, n);
 	if (r == -ENOENT)
-		r = names_from_group(s, o->parent->info.id, n);
+		r = names_from_group(s, o->parent->info.id, o->count, n);
 	if (r == -ENOENT)
-		r = names_from_group(s, o->gen->root->info.id, n);
+		r = names_from_group(s, o->gen->root->info.id, o->count, n);
 	return r;
 }
 
@@ -500,6 +505,8 @@ static int read_labels(struct builder *b, struct dset *d, uint64_t n)
 	uint64_t width = label_width(in, n), per;
 
 	if (!width)
+		return -ENOENT;
+	if (n > MAX_LABELS)
 		return -ENOENT;
 	b->strings = is_string_type(in->type);
 	b->of_row = malloc(n * sizeof(*b->of_row) + 1);
@@ -630,13 +637,20 @@ static int name_folder(const struct classes *c, struct class_folder *f,
 	} else {
 		put_number(&s, f->number, 1);
 	}
-	f->name = strbuf_steal(&s);
+	f->name = strbuf_error(&s) < 0 ? NULL : name_fitted(s.buf);
+	strbuf_done(&s);
 	return f->name ? 0 : -ENOMEM;
 }
 
-/* Two classes of one name become NAME.LABEL. */
-static int make_names_unique(struct classes *c)
+static void sort_folders(struct classes *c)
 {
+	qsort_r(c->by_name, c->count, sizeof(*c->by_name), by_folder_name, c);
+}
+
+/* Classes of one name become NAME.LABEL. *ret_found: there were some. */
+static int part_names(struct classes *c, bool *ret_found)
+{
+	*ret_found = false;
 	for (uint32_t i = 0; i + 1 < c->count;) {
 		uint32_t k = i + 1;
 
@@ -652,12 +666,27 @@ static int make_names_unique(struct classes *c)
 				     (long long)f->number) < 0)
 				return -ENOMEM;
 			free(f->name);
-			f->name = unique;
+			f->name = name_fitted(unique);
+			free(unique);
+			if (!f->name)
+				return -ENOMEM;
+			*ret_found = true;
 		}
 		i = k;
 	}
-	qsort_r(c->by_name, c->count, sizeof(*c->by_name), by_folder_name, c);
+	sort_folders(c);
 	return 0;
+}
+
+/* NAME.LABEL may be the name of yet another class: until all differ. */
+static int make_names_unique(struct classes *c)
+{
+	bool found = true;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && found && i < 16; i++)
+		r = part_names(c, &found);
+	return r;
 }
 
 static int name_folders(struct classes *c, enum ns_class_names how)
@@ -673,7 +702,7 @@ static int name_folders(struct classes *c, enum ns_class_names how)
 			return r;
 		c->by_name[i] = i;
 	}
-	qsort_r(c->by_name, c->count, sizeof(*c->by_name), by_folder_name, c);
+	sort_folders(c);
 	return make_names_unique(c);
 }
 

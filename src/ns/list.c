@@ -253,7 +253,7 @@ static int list_attrs(struct lister *l, struct object *o, uint64_t from)
 	if (r < 0)
 		return r;
 	for (uint64_t i = from; r == 0 && i < a.count; i++) {
-		CLEANUP(freep) char *name = name_escape_slash(a.names[i]);
+		CLEANUP(freep) char *name = name_of_attr(a.names[i]);
 		struct ns_dirent d = { .name = name, .next = i + 1,
 				       .type = S_IFREG };
 

@@ -126,11 +126,27 @@ char *name_escape_slash(const char *name)
 	}
 	if (!*name)
 		strbuf_puts(&out, "%00");
-	if (out.len > NAME_BYTES) {
-		uint64_t h = hash_bytes(name, strlen(name), 0);
+	return strbuf_steal(&out);
+}
 
-		out.len = cut_at(out.buf, NAME_BYTES - 17);
-		strbuf_printf(&out, "~%016llx", (unsigned long long)h);
+char *name_fitted(const char *name)
+{
+	struct strbuf out = STRBUF_INIT;
+	size_t n = strlen(name);
+
+	if (n > NAME_BYTES) {
+		strbuf_put(&out, name, cut_at(name, NAME_BYTES - 17));
+		strbuf_printf(&out, "~%016llx",
+			      (unsigned long long)hash_bytes(name, n, 0));
+	} else {
+		strbuf_put(&out, name, n);
 	}
 	return strbuf_steal(&out);
+}
+
+char *name_of_attr(const char *attr)
+{
+	CLEANUP(freep) char *escaped = name_escape_slash(attr);
+
+	return escaped ? name_fitted(escaped) : NULL;
 }

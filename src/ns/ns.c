@@ -472,31 +472,91 @@ void ns_close(struct ns *ns)
 	free(ns);
 }
 
-/* ---- do the user's rules match anything? ---- */
+/* ---- do the user's rules match anything, and can they hold? ---- */
+
+/* NULL, or why the rule can not hold for a dataset that its path names. */
+typedef char *(*rule_fn)(struct ns *ns, struct object *o,
+			 const struct ns_rule *rule);
+
+static char *layout_holds(struct ns *ns, struct object *o,
+			  const struct ns_rule *rule)
+{
+	(void)ns;
+	if (o->layout->kind == LAYOUT_NONE && !strcmp(o->layout->rule, "R1") &&
+	    strcmp(rule->value, "none"))
+		return strdup(*o->layout->why ? o->layout->why : "it does not fit");
+	return NULL;
+}
+
+static char *range_holds(struct ns *ns, struct object *o,
+			 const struct ns_rule *rule)
+{
+	(void)ns, (void)rule;
+	return o->layout->kind == LAYOUT_PICTURES ? NULL :
+	       strdup("it is not shown as pictures; layout= makes it so");
+}
+
+static char *labels_hold(struct ns *ns, struct object *o,
+			 const struct ns_rule *rule)
+{
+	char *text = NULL;
+
+	(void)ns;
+	if (o->labelled)
+		return NULL;
+	if (asprintf(&text, "%s does not hold one label for each of its %llu "
+			    "samples", rule->value,
+		     (unsigned long long)o->count) < 0)
+		return NULL;
+	return text;
+}
+
+static char *names_hold(struct ns *ns, struct object *o,
+			const struct ns_rule *rule)
+{
+	char *text = NULL;
+
+	if (rownames_member(ns, o))
+		return NULL;
+	if (asprintf(&text, "%s is not a dataset of one string a row beside it",
+		     rule->value) < 0)
+		return NULL;
+	return text;
+}
+
+struct rule_check {
+	const struct ns_rule *rule;
+	rule_fn holds;
+	bool found;
+	char *why; /* the rule names one dataset, and can not hold for it */
+};
 
 /* Any dataset at or below o whose path fits. The walk goes only where the
  * pattern can lead: it has as many components as the path. */
-static int rule_matches(struct ns *ns, struct object *o, const char *pattern,
-			unsigned depth, bool *ret)
+static int check_below(struct ns *ns, struct object *o, unsigned depth,
+		       struct rule_check *c)
 {
 	CLEANUP(freep) char *path = object_path(o);
 	int r;
 
 	if (!path)
 		return -ENOMEM;
-	if (o->kind == OBJECT_DATASET && glob_match(pattern, path))
-		*ret = true;
-	if (o->kind != OBJECT_GROUP || *ret || depth == 0)
+	if (o->kind == OBJECT_DATASET && glob_match(c->rule->path, path)) {
+		c->found = true;
+		if (!strpbrk(c->rule->path, "*?"))
+			c->why = c->holds(ns, o, c->rule);
+	}
+	if (o->kind != OBJECT_GROUP || c->found || depth == 0)
 		return 0;
 	r = group_load(ns, o, GROUP_DECIDED);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	for (size_t i = 0; i < o->group->nchildren && !*ret; i++) {
-		struct child *c = &o->group->children[i];
+		return is_damage(r) ? 0 : r;
+	for (size_t i = 0; i < o->group->nchildren && !c->found; i++) {
+		struct child *child = &o->group->children[i];
 
-		if (c->kind != CHILD_OBJECT)
+		if (child->kind != CHILD_OBJECT)
 			continue;
-		r = rule_matches(ns, c->object, pattern, depth - 1, ret);
+		r = check_below(ns, child->object, depth - 1, c);
 		if (r < 0)
 			return r;
 	}
@@ -504,26 +564,27 @@ static int rule_matches(struct ns *ns, struct object *o, const char *pattern,
 }
 
 static int check_rules(struct ns *ns, const struct ns_rules *rules,
-		       char **ret_why)
+		       rule_fn holds, char **ret_why)
 {
 	for (size_t i = 0; i < rules->count; i++) {
-		const char *p = rules->rules[i].path;
+		struct rule_check c = { &rules->rules[i], holds, false, NULL };
+		const char *p = c.rule->path;
 		unsigned depth = *p == '/' ? 0 : 1;
-		bool found = false;
 		int r;
 
 		for (; *p; p++)
 			depth += *p == '/';
-		r = rule_matches(ns, ns->gen->root, rules->rules[i].path, depth,
-				 &found);
+		r = check_below(ns, ns->gen->root, depth, &c);
 		if (r < 0)
 			return r;
-		if (found)
+		if (c.found && !c.why)
 			continue;
-		if (asprintf(ret_why, "%s%s: no dataset has this path; see: h5fs "
-				      "info %s", rules->rules[i].origin,
-			     rules->rules[i].path, ns->file) < 0)
+		if (asprintf(ret_why, "%s%s: %s; see: h5fs info %s",
+			     c.rule->origin, c.rule->path,
+			     c.why ? c.why : "no dataset has this path",
+			     ns->file) < 0)
 			*ret_why = NULL;
+		free(c.why);
 		return -ENOENT;
 	}
 	return 0;
@@ -531,14 +592,14 @@ static int check_rules(struct ns *ns, const struct ns_rules *rules,
 
 static int rules_check(struct ns *ns, char **ret_why)
 {
-	int r = check_rules(ns, &ns->opts.layout, ret_why);
+	int r = check_rules(ns, &ns->opts.layout, layout_holds, ret_why);
 
 	if (r == 0)
-		r = check_rules(ns, &ns->opts.range, ret_why);
+		r = check_rules(ns, &ns->opts.range, range_holds, ret_why);
 	if (r == 0)
-		r = check_rules(ns, &ns->opts.labels, ret_why);
+		r = check_rules(ns, &ns->opts.labels, labels_hold, ret_why);
 	if (r == 0)
-		r = check_rules(ns, &ns->opts.names, ret_why);
+		r = check_rules(ns, &ns->opts.names, names_hold, ret_why);
 	return r;
 }
 

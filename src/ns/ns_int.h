@@ -84,7 +84,6 @@ struct object {
 	uint64_t count;		     /* samples: pictures, elements or rows */
 	uint64_t rows;		     /* length of axis 0; 0: scalar */
 	uint32_t rank;
-	uint32_t listed_whole; /* bit i: view_whole[i] is an entry */
 	bool directory;	       /* D/ exists */
 	bool row_member;       /* a value a row, for xattrs of samples */
 	bool row_files;	       /* D/000000.npy */
@@ -249,6 +248,13 @@ void pin_done(struct pin *p);
 int object_new(struct ns *ns, struct gen *gen, enum object_kind kind,
 	       struct object *parent, const char *name,
 	       const struct obj_info *info, struct object **ret_object);
+/* Does an error say that the object is damaged or beyond what can be shown, so
+ * that all else goes on? The others are of the moment, or of FILE as a whole. */
+static inline bool is_damage(int r)
+{
+	return r < 0 && r != -ENOMEM && r != -ESTALE && r != -EAGAIN &&
+	       r != -EMFILE && r != -ENOSPC;
+}
 /* HDF5 path of an object; the caller frees it. NULL: no memory. */
 char *object_path(const struct object *o);
 int64_t now_ms(void);
@@ -307,7 +313,9 @@ char *name_shown(const char *name, const char *suffix, enum name_kind kind,
 /* Turns an escaped name back, in a fresh string. */
 char *name_stored(const char *shown);
 bool name_has_suffix(const char *name); /* one of the reserved suffixes */
-char *name_escape_slash(const char *name); /* classes, attributes */
+char *name_escape_slash(const char *name); /* classes */
+char *name_fitted(const char *name); /* cut to 255 bytes, with a hash */
+char *name_of_attr(const char *attr); /* in .attrs/ */
 
 /* ---- state.c ---- */
 int state_get(struct ns *ns, struct object *o, struct state **ret_state);
@@ -380,6 +388,8 @@ int query_run(struct ns *ns, struct object *g, const char *expr,
 int rowset_find(struct object *g, struct group *grp);
 
 /* ---- rownames.c ---- */
+/* The member that holds the names; NULL: there is none. */
+struct object *rownames_member(struct ns *ns, struct object *o);
 /* The row that answers to a file name. -ENOENT. */
 int rownames_find(struct ns *ns, struct object *o, const char *name,
 		  uint32_t *ret_row);

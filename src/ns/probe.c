@@ -278,11 +278,11 @@ static int copy_head(const struct array *a, uint8_t *buf, size_t max,
 	} else {
 		s = array_at(a, 0);
 		n = a->type->size;
+		/* NULs alone are an empty element; behind others they may be
+		 * part of the file */
+		if (n && !s[0] && !memcmp(s, s + 1, n - 1))
+			n = 0;
 		*ret_len = n;
-		/* a string or opaque of NULs alone is an empty element */
-		while (*ret_len && s[*ret_len - 1] == 0)
-			(*ret_len)--;
-		n = *ret_len ? n : 0;
 	}
 	if (n)
 		memcpy(buf, s, n < max ? n : max);

@@ -21,8 +21,7 @@ static bool is_names(const struct object *o, const struct object *m)
 	       m->rows == o->rows;
 }
 
-/* The member that holds the names; NULL: there is none. */
-static struct object *find_member(struct ns *ns, struct object *o)
+struct object *rownames_member(struct ns *ns, struct object *o)
 {
 	const struct group *g = o->parent ? o->parent->group : NULL;
 	struct object *found = NULL;
@@ -150,7 +149,7 @@ int rownames_find(struct ns *ns, struct object *o, const char *name,
 	if (o->layout->kind != LAYOUT_NONE &&
 	    (o->layout->nindex != 1 || o->layout->index[0] != 0))
 		return -ENOENT;
-	m = find_member(ns, o);
+	m = rownames_member(ns, o);
 	if (!m)
 		return -ENOENT;
 	r = open_dataset(m, &d);

@@ -168,7 +168,7 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 			 &size);
 	/* what can not be read has a size all the same: of an empty file the
 	 * kernel reads nothing, and nobody would learn of the error */
-	if (r == -EIO && measure) {
+	if (is_damage(r) && r != -ENOENT && measure) {
 		size = 1;
 		r = 0;
 	}

@@ -283,7 +283,7 @@ static int describe_members(struct ns *ns, struct object *g, struct group *grp,
 			o->rows = o->rank ? dset_info(d)->dims[0] : 0;
 			continue;
 		}
-		if (r != -EIO && r != -ENOTSUP && r != -EOVERFLOW && r != -ELOOP)
+		if (!is_damage(r))
 			return r;
 		/* damaged: it is listed, and reading it fails */
 		desc->name = strdup(o->name);
@@ -317,8 +317,15 @@ static void set_counts(struct object *o, const struct desc *d)
 	o->layout_key = hash_bytes(l->axes, strlen(l->axes),
 				   hash_bytes(l->rule, strlen(l->rule), 0));
 	if (l->kind == LAYOUT_PICTURES) {
-		if (layout_shape(l, d, &shape) < 0 || shape.count >= UINT32_MAX)
+		if (layout_shape(l, d, &shape) < 0)
 			return;
+		if (shape.count >= UINT32_MAX) {
+			(void)faults_add(o->gen->faults, d->path,
+					 "has more pictures than a directory can "
+					 "number (4,294,967,294)",
+					 "read slices of its .npy");
+			return;
+		}
 		o->count = shape.count;
 		o->directory = l->nindex > 0;
 	} else if (l->kind == LAYOUT_ENCODED) {
@@ -560,6 +567,21 @@ int entries_add(struct group *g, size_t *cap, const struct entry *e)
 	return 0;
 }
 
+/* A path in another file starts at that file's root, of which only a part may be
+ * shown here: what it leads to is found by its one path in the mount. */
+static int walk_foreign(struct ns *ns, struct object *g, const char *path,
+			unsigned depth, struct object **ret_object)
+{
+	CLEANUP(freep) char *own = NULL;
+	struct obj_info info;
+	int r = store_resolve(g->gen->store, g->info.id, path, &info);
+
+	if (r == 0)
+		r = store_path_of(g->gen->store, info.id, &own);
+	return r < 0 ? r : walk_path(ns, g->gen->root, own, depth - 1,
+				     ret_object);
+}
+
 int walk_path(struct ns *ns, struct object *g, const char *path, unsigned depth,
 	      struct object **ret_object)
 {
@@ -567,6 +589,8 @@ int walk_path(struct ns *ns, struct object *g, const char *path, unsigned depth,
 
 	if (depth == 0)
 		return -ELOOP;
+	if (*path == '/' && g->info.id.file != 0)
+		return walk_foreign(ns, g, path, depth, ret_object);
 	if (*path == '/')
 		at = g->gen->root;
 	while (*path) {

@@ -8,6 +8,7 @@
 
 #define XATTR_NAME_MAX_ 255
 #define XATTR_VALUE_MAX_ 65536
+#define XATTR_LIST_MAX_ 65536
 #define USER "user."
 #define FACTS "user.h5fs."
 
@@ -163,6 +164,7 @@ static int fact_range(struct fact_arg *a, struct strbuf *out)
 		{ NORM_INVERTED, 0, 255 },    { NORM_BINARY, 0, 1 },
 		{ NORM_BINARY_RGB, 0, 1 },    { NORM_PALETTE, 0, 255 },
 	};
+	struct norm norm;
 	double lo, hi;
 	int r;
 
@@ -171,10 +173,18 @@ static int fact_range(struct fact_arg *a, struct strbuf *out)
 	r = state_source(a->st, true, &a->src);
 	if (r < 0)
 		return r;
-	lo = a->src.norm->lo;
-	hi = a->src.norm->hi;
+	norm = *a->src.norm;
+	if (a->src.layout->norm_sample) { /* there is none for all */
+		if (!is_sample(a->p))
+			return -ENODATA;
+		r = view_png_norm(&a->src, a->p->node.index, &norm);
+		if (r < 0)
+			return r;
+	}
+	lo = norm.lo;
+	hi = norm.hi;
 	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
-		if (fixed[i].kind == a->src.norm->kind) {
+		if (fixed[i].kind == norm.kind) {
 			lo = fixed[i].lo;
 			hi = fixed[i].hi;
 		}
@@ -224,11 +234,14 @@ static int fact_name(struct fact_arg *a, struct strbuf *out)
 	return 0;
 }
 
-/* Attributes that are too large or too long for xattrs. */
+#define FACTS_ROOM 512 /* bytes of the names of all facts, at most */
+
+/* Attributes that are too large, too long or too many for xattrs. */
 static int fact_more(struct fact_arg *a, struct strbuf *out)
 {
 	const struct object *o = a->p->object;
 	struct attr_list l;
+	size_t names = 0;
 	bool more = false;
 	int r;
 
@@ -240,7 +253,9 @@ static int fact_more(struct fact_arg *a, struct strbuf *out)
 	for (size_t i = 0; r == 0 && !more && i < l.count; i++) {
 		CLEANUP(blob_unrefp) struct blob *text = NULL;
 
-		more = strlen(l.names[i]) + strlen(USER) > XATTR_NAME_MAX_ ||
+		names += strlen(l.names[i]) + strlen(USER) + 1;
+		more = names + FACTS_ROOM > XATTR_LIST_MAX_ ||
+		       strlen(l.names[i]) + strlen(USER) > XATTR_NAME_MAX_ ||
 		       (content_attr(a->ns, o, (uint32_t)i, &text) == 0 &&
 			text->size > XATTR_VALUE_MAX_);
 	}
@@ -456,7 +471,9 @@ static int list_facts(struct ns *ns, const struct pin *p, struct strbuf *out)
 		bool there = facts[i].get == fact_norm ||
 			     facts[i].get == fact_range ?
 				     is_shown(&a) && a.src.layout->kind ==
-							     LAYOUT_PICTURES :
+							     LAYOUT_PICTURES &&
+				     (is_sample(p) || !a.src.layout->norm_sample ||
+				      facts[i].get == fact_norm) :
 				     facts[i].get(&a, &value) == 0;
 
 		if (there)
@@ -479,6 +496,8 @@ static int list_row(const struct pin *p, struct strbuf *out)
 	for (size_t i = 0; g && has_row(p, &row) && i < g->nchildren; i++) {
 		const char *name = g->children[i].name;
 
+		if (out->len + strlen(name) + strlen(USER) + 1 > XATTR_LIST_MAX_)
+			break;
 		if (row_member(o, name) &&
 		    !(o->labelled && (!strcmp(name, "label") ||
 				      !strcmp(name, "class"))))
@@ -504,10 +523,14 @@ static int list_attrs(struct ns *ns, const struct pin *p, struct strbuf *out)
 	int r = store_attrs(o->gen->store, o->info.id, &l);
 
 	if (r < 0)
-		return r == -EIO ? 0 : r;
+		return is_damage(r) ? 0 : r;
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(blob_unrefp) struct blob *text = NULL;
 
+		/* a longer list is E2BIG to whoever asks */
+		if (out->len + strlen(l.names[i]) + strlen(USER) + 1 >
+		    XATTR_LIST_MAX_)
+			break;
 		if (is_fact(l.names[i])) /* it is shown instead */
 			continue;
 		/* getfattr -d fails on a listed value over 64 KiB */
@@ -527,8 +550,8 @@ int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out)
 	if (r < 0 || !carries(&p))
 		return r;
 	/* a sample lists its row; the set's own attributes answer unlisted */
-	r = is_sample(&p) ? list_row(&p, out) : list_attrs(ns, &p, out);
+	r = list_facts(ns, &p, out);
 	if (r == 0)
-		r = list_facts(ns, &p, out);
+		r = is_sample(&p) ? list_row(&p, out) : list_attrs(ns, &p, out);
 	return r < 0 ? r : strbuf_error(out);
 }

@@ -204,8 +204,7 @@ static int read_pointing(struct dset *d, const uint64_t *start,
 		return -EIO;
 	}
 	if (s->denied) {
-		dset_fault(d, "its data lies outside the file's directory",
-			   "mount with -o external=follow");
+		dset_denied(d, NULL);
 		return -EIO;
 	}
 	return cells_resolve(s, set, a->type, a->data->data, a->count, a->arena,

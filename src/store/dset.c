@@ -7,12 +7,28 @@
 
 #include "store_int.h"
 
-#define MAX_ELEMENT (64u << 20) /* bytes; the fill value is one */
+#define MAX_ELEMENT (1u << 30) /* bytes */
+#define MAX_FILL (1u << 20) /* a larger element's fill value is not kept */
 
 void dset_fault(struct dset *d, const char *what, const char *remedy)
 {
 	if (d->store->faults)
 		(void)faults_add(d->store->faults, d->path, what, remedy);
+}
+
+void dset_denied(struct dset *d, const char *name)
+{
+	bool hide = d->store->external == EXTERNAL_HIDE;
+	CLEANUP(freep) char *what = NULL;
+
+	if (asprintf(&what, "its data%s%s %s", name ? " file " : "",
+		     name ? name : "",
+		     hide ? "is in another file, which external=hide leaves out" :
+			    "lies outside the file's directory") < 0)
+		what = NULL;
+	dset_fault(d, what ? what : "its data may not be read",
+		   hide ? "mount without -o external=hide" :
+			  "mount with -o external=follow");
 }
 
 static void close_slot(struct store *s, int i)
@@ -180,17 +196,15 @@ static int take_segments(hid_t dcpl, struct dset *d)
 			return -ENOMEM;
 		}
 		file = store_add_file(d->store, full);
-		if (file < 0) {
+		if (file == -EACCES) {
+			dset_denied(d, name);
+		} else if (file < 0) {
 			CLEANUP(freep) char *what = NULL;
 
-			if (asprintf(&what, "its raw data file %s %s", name,
-				     file == -EACCES ?
-				     "lies outside the file's directory" :
-				     "can not be opened") < 0)
+			if (asprintf(&what, "its raw data file %s can not be "
+					    "opened", name) < 0)
 				what = NULL;
 			dset_fault(d, what ? what : "raw data file",
-				   file == -EACCES ?
-				   "mount with -o external=follow" :
 				   "put it beside the file");
 		}
 		d->segments[i].file = file < 0 ? UINT32_MAX : (unsigned)file;
@@ -242,13 +256,17 @@ static int take_layout(hid_t set, hid_t type, hid_t dcpl, struct dset *d)
 	}
 }
 
-/* The fill value in memory form; zeros where there is none to be had. */
+/* The fill value in memory form; zeros where there is none to be had. NULL (and
+ * zeros) for elements so large that keeping one would be a way to fill memory. */
 static int take_fill(hid_t dcpl, struct dset *d)
 {
 	CLEANUP(hid_closep) hid_t mtype = type_to_h5(d->type);
 	H5D_fill_value_t defined;
-	int r = blob_new(d->type->size, &d->fill);
+	int r;
 
+	if (d->type->size > MAX_FILL)
+		return 0;
+	r = blob_new(d->type->size, &d->fill);
 	if (r < 0)
 		return r;
 	memset(d->fill->data, 0, d->type->size);

@@ -299,6 +299,17 @@ int store_resolve(struct store *s, struct obj_id group, const char *path,
 	return resolve_name(s, g, *path ? path : ".", ret_info);
 }
 
+const char *store_file_name(struct store *s, uint32_t file)
+{
+	size_t n = strlen(s->dir);
+	const char *path;
+
+	if (file >= __atomic_load_n(&s->nfiles, __ATOMIC_ACQUIRE))
+		return "?";
+	path = s->files[file]->path;
+	return !strncmp(path, s->dir, n) && path[n] == '/' ? path + n + 1 : path;
+}
+
 int store_datatype(struct store *s, struct obj_id id, struct dtype **ret_type)
 {
 	struct type_map map;

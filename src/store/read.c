@@ -56,6 +56,16 @@ static void copy_box(const struct box *b, unsigned axis, const uint8_t *src,
 	}
 }
 
+static void clear_box(const struct box *b, unsigned axis, uint8_t *dst)
+{
+	if (axis == b->rank) {
+		memset(dst, 0, b->size);
+		return;
+	}
+	for (uint64_t i = 0; i < b->count[axis]; i++)
+		clear_box(b, axis + 1, dst + (int64_t)i * b->dst[axis]);
+}
+
 /* Joins inner axes that lie without a gap on both sides. */
 static void merge_box(struct box *b)
 {
@@ -139,6 +149,15 @@ static bool clip(const struct dset *d, const struct selection *sel, unsigned i,
 	return true;
 }
 
+/* Strides of the source are 0: the one fill value everywhere. */
+static void fill_box(const struct dset *d, struct box *b, uint8_t *dst)
+{
+	if (d->fill)
+		copy_box(b, 0, d->fill->data, dst);
+	else
+		clear_box(b, 0, dst);
+}
+
 static int copy_from_chunk(struct dset *d, const struct selection *sel,
 			   const uint64_t *scaled, uint8_t *buf)
 {
@@ -163,7 +182,7 @@ static int copy_from_chunk(struct dset *d, const struct selection *sel,
 		return r;
 	if (!chunk) {
 		memset(b.src, 0, sizeof(b.src));
-		copy_box(&b, 0, d->fill->data, buf + to);
+		fill_box(d, &b, buf + to);
 		return 0;
 	}
 	merge_box(&b);
@@ -221,11 +240,13 @@ static int read_bytes(struct dset *d, uint8_t *buf, uint64_t n, uint64_t offset)
 			continue;
 		}
 		part = g->size - offset < n ? g->size - offset : n;
-		if (g->file == UINT32_MAX ||
-		    add_overflow(g->offset, offset, &at) || at > INT64_MAX)
+		if (g->file == UINT32_MAX) /* told when it was opened */
+			return -EACCES;
+		if (add_overflow(g->offset, offset, &at) || at > INT64_MAX)
 			return -EIO;
 		stat_add(&s->stats.bytes_read, part);
-		r = io_read_at(s->files[g->file]->fd, buf, part, at);
+		/* behind the end of a raw file are zeros, as libhdf5 reads it */
+		r = vfd_pread(s->files[g->file]->fd, buf, part, at);
 		buf += part;
 		n -= part;
 		offset = 0;
@@ -317,6 +338,8 @@ static int read_contiguous(struct dset *d, const struct selection *sel,
 		}
 		r = read_axes(d, sel, 0, stride, run, elems, 0, buf);
 	}
+	if (r == -EACCES)
+		return -EIO;
 	if (r == -EIO)
 		dset_fault(d, "its data lies outside the file or can not be read",
 			   "the file is damaged; restore a copy");
@@ -359,8 +382,7 @@ int dset_read_library(struct dset *d, const uint64_t *start,
 		return -EIO;
 	}
 	if (s->denied) { /* the library shows a fill value instead */
-		dset_fault(d, "its data lies outside the file's directory",
-			   "mount with -o external=follow");
+		dset_denied(d, NULL);
 		return -EIO;
 	}
 	return 0;
@@ -370,6 +392,10 @@ int dset_read_library(struct dset *d, const uint64_t *start,
 
 static void fill_all(const struct dset *d, uint64_t n, uint8_t *buf)
 {
+	if (!d->fill) {
+		memset(buf, 0, n * d->type->size);
+		return;
+	}
 	for (uint64_t i = 0; i < n; i++)
 		memcpy(buf + i * d->type->size, d->fill->data, d->type->size);
 }
@@ -466,7 +492,7 @@ int dset_borrow(struct dset *d, const uint64_t *start, const uint64_t *count,
 	r = check_selection(d, start, count, NULL, &sel);
 	if (r < 0)
 		return r;
-	if (sel.total && in_one_chunk(d, &sel, scaled))
+	if (sel.total && d->fill && in_one_chunk(d, &sel, scaled))
 		return borrow_chunk(d, &sel, scaled, ret_span);
 	r = blob_new(sel.total * d->type->size, &b);
 	if (r == 0)

@@ -114,7 +114,8 @@ static hid_t make_fapl(struct store *s)
 	hid_t r;
 
 	if (fapl < 0 || vfd_set(s, fapl) < 0 ||
-	    H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) < 0)
+	    /* as the library opens what it links to: FILE may link to itself */
+	    H5Pset_fclose_degree(fapl, H5F_CLOSE_WEAK) < 0)
 		return -1;
 	/* a checksum that fails is read again under SWMR, each time after twice
 	 * the pause from 1 ns on: what is damaged must not stop everybody */
@@ -152,6 +153,7 @@ static int open_h5(struct store *s, unsigned flags, char **ret_why)
 
 	/* F3: a writer is alive, or died; SWMR readers may look */
 	s->swmr = (flags & FLAG_WRITE) && (flags & FLAG_SWMR);
+	filters_register();
 	if (vfd_register(s) < 0 || (fapl = make_fapl(s)) < 0)
 		return say(ret_why, "libhdf5 can not be set up");
 	s->file = H5Fopen(s->path, H5F_ACC_RDONLY |

@@ -107,6 +107,8 @@ struct vfd_record {
 extern __thread struct vfd_record vfd_record;
 int vfd_register(struct store *s);
 int vfd_set(struct store *s, hid_t fapl);
+/* Reads; behind the end of the file are zeros. */
+int vfd_pread(int fd, uint8_t *buf, size_t size, uint64_t addr);
 /* Opens and registers a file that may be read: its index in s->files, -EACCES. */
 int store_add_file(struct store *s, const char *name);
 /* Index in s->files of the file that HDF5 numbers fileno; -1. */
@@ -157,6 +159,9 @@ struct filter {
 	unsigned cd[8];
 };
 bool filter_is_ours(unsigned id);
+/* Teaches the library the filters of ours that it lacks (LZF), for what must go
+ * through it. Under the guard. */
+void filters_register(void);
 const char *filter_name(unsigned id);
 /* Can a pipeline be undone here, its output size being known at each step? */
 bool filters_supported(const struct filter *f, unsigned n);
@@ -201,6 +206,8 @@ int dset_read_library(struct dset *d, const uint64_t *start,
 		      const uint64_t *count, const uint64_t *step, void *buf);
 void swap_units(void *buf, size_t bytes, unsigned unit);
 void dset_fault(struct dset *d, const char *what, const char *remedy);
+/* The fault of data in a file that may not be read; name may be NULL. */
+void dset_denied(struct dset *d, const char *name);
 static inline void stat_add(uint64_t *counter, uint64_t n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);

@@ -227,7 +227,7 @@ static haddr_t vfd_get_eof(const H5FD_t *file, H5FD_mem_t type)
  * size of an object is what a damaged file says. */
 #define MAX_BEHIND (64u << 10)
 
-static int read_zero_filled(int fd, uint8_t *buf, size_t size, uint64_t addr)
+int vfd_pread(int fd, uint8_t *buf, size_t size, uint64_t addr)
 {
 	while (size) {
 		ssize_t n = pread(fd, buf, size, (off_t)addr);
@@ -266,7 +266,7 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
 	}
 	if (type == H5FD_MEM_DRAW)
 		stat_add(&f->store->stats.bytes_read, size);
-	if (read_zero_filled(f->fd, buf, size, addr) < 0)
+	if (vfd_pread(f->fd, buf, size, addr) < 0)
 		return -1;
 	/* heaps come as raw data; what only looks like one is not read here */
 	if (type == H5FD_MEM_DRAW && !f->store->swmr && heap_is_one(buf, size) &&
@@ -290,7 +290,7 @@ static const H5FD_class_t vfd_class = {
 #endif
 	.name = "h5fs_read",
 	.maxaddr = (haddr_t)INT64_MAX,
-	.fc_degree = H5F_CLOSE_STRONG,
+	.fc_degree = H5F_CLOSE_WEAK,
 	.fapl_size = sizeof(struct vfd_info),
 	.fapl_get = vfd_info_get,
 	.fapl_copy = vfd_info_copy,

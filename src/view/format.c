@@ -69,12 +69,18 @@ void json_of_string(const char *s, size_t n, struct strbuf *out)
 		unsigned char c = s[i];
 		const char *e;
 
-		if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+		if (c >= 0x80 && utf8_length(s + i, n - i)) {
+			i += utf8_length(s + i, n - i) - 1;
+			continue;
+		}
+		if (c >= 0x20 && c != '"' && c != '\\' && c < 0x7f)
 			continue;
 		strbuf_put(out, s + from, i - from);
 		from = i + 1;
 		e = c ? strchr(escapes, c) : NULL;
-		if (e)
+		if (c >= 0x80) /* not UTF-8: as Python's backslashreplace */
+			strbuf_printf(out, "\\\\x%02x", c);
+		else if (e)
 			strbuf_printf(out, "\\%c", letters[e - escapes]);
 		else
 			strbuf_printf(out, "\\u%04x", c);

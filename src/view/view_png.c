@@ -67,7 +67,7 @@ static int64_t along(const struct desc *d, const struct strides *st, unsigned k,
 	return st->axis[k] * (int64_t)i;
 }
 
-/* One axis that holds a whole picture, (h,w[,c]) or with +transpose (w,h[,c]). */
+/* One axis that holds a whole picture, (h,w[,c]); +transpose turns it. */
 static void place_flat(const struct view_source *s, const struct strides *st,
 		       struct pixels *px)
 {
@@ -76,7 +76,7 @@ static void place_flat(const struct view_source *s, const struct strides *st,
 	int64_t pixel = one * (l->flat_c ? l->flat_c : 1);
 
 	px->stride_y = l->transposed ? pixel : pixel * l->flat_w;
-	px->stride_x = l->transposed ? pixel * l->flat_h : pixel;
+	px->stride_x = l->transposed ? pixel * l->flat_w : pixel;
 	for (unsigned c = 0; c < s->shape.channels; c++)
 		px->channel[c] = one * c;
 }
@@ -209,39 +209,65 @@ static void look_at_values(const struct view_source *s, uint64_t index,
 		s->clipped(s->arg, index);
 }
 
-static int render(const struct view_source *s, uint64_t index, uint64_t block,
-		  struct blob **ret_blob)
-{
-	CLEANUP(span_done) struct span span = { 0 };
-	struct norm norm;
+/* A sample with its values, ready to be drawn. */
+struct drawing {
 	struct png_shape shape;
+	struct span span;
 	struct pixels px;
+	struct norm norm;
+};
+
+static void drawing_done(struct drawing *d)
+{
+	span_done(&d->span);
+}
+
+static int prepare(const struct view_source *s, uint64_t index,
+		   struct drawing *d)
+{
 	struct plan p;
 	uint64_t bytes;
-	int r = shape_of(s, &shape);
+	int r = shape_of(s, &d->shape);
 
 	if (r < 0)
 		return r;
 	if (!s->norm)
 		return -EAGAIN;
-	r = png_stored_size(&shape, &bytes);
+	r = png_stored_size(&d->shape, &bytes);
+	if (r == 0)
+		r = plan_sample(s, index, &p);
+	if (r == 0)
+		r = dset_borrow(s->dset, p.start, p.count, &d->span);
+	if (r == 0)
+		r = place(s, &p, &d->span, &d->px);
 	if (r < 0)
 		return r;
-	r = plan_sample(s, index, &p);
-	if (r < 0)
-		return r;
-	r = dset_borrow(s->dset, p.start, p.count, &span);
-	if (r < 0)
-		return r;
-	r = place(s, &p, &span, &px);
-	if (r < 0)
-		return r;
-	norm = *s->norm;
-	norm.bits = shape.bits;
-	look_at_values(s, index, &shape, &px, &norm);
-	if (shape.palette && norm.kind == NORM_U8)
-		norm.kind = NORM_PALETTE; /* no index beyond the palette */
-	return png_stored_render(&shape, &px, &norm, ret_blob);
+	d->norm = *s->norm;
+	d->norm.bits = d->shape.bits;
+	look_at_values(s, index, &d->shape, &d->px, &d->norm);
+	if (d->shape.palette && d->norm.kind == NORM_U8)
+		d->norm.kind = NORM_PALETTE; /* no index beyond the palette */
+	return 0;
+}
+
+static int render(const struct view_source *s, uint64_t index, uint64_t block,
+		  struct blob **ret_blob)
+{
+	CLEANUP(drawing_done) struct drawing d = { 0 };
+	int r = prepare(s, index, &d);
+
+	return r < 0 ? r : png_stored_render(&d.shape, &d.px, &d.norm, ret_blob);
+}
+
+int view_png_norm(const struct view_source *s, uint64_t index,
+		  struct norm *ret_norm)
+{
+	CLEANUP(drawing_done) struct drawing d = { 0 };
+	int r = prepare(s, index, &d);
+
+	if (r == 0)
+		*ret_norm = d.norm;
+	return r;
 }
 
 static bool accepts(const struct view_source *s)
