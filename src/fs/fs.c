@@ -59,9 +59,21 @@ static void want(struct fuse_conn_info *conn, unsigned flag, bool on)
 		conn->want &= ~flag;
 }
 
+/* libfuse wants max_read= said twice: at mount and at init. 0: not given. */
+static unsigned max_read(const struct fs_options *o)
+{
+	const char *at = o->mount_options ? strstr(o->mount_options, "max_read=") :
+					    NULL;
+
+	return at ? (unsigned)strtoul(at + strlen("max_read="), NULL, 10) : 0;
+}
+
 static void fs_op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
+
+	if (max_read(fs->options))
+		conn->max_read = max_read(fs->options);
 
 	want(conn, FUSE_CAP_READDIRPLUS, true);
 	want(conn, FUSE_CAP_READDIRPLUS_AUTO, true);

@@ -159,7 +159,7 @@ static int decode(struct dset *d, const uint64_t *scaled,
 	return 0;
 }
 
-static void missing_filter(struct dset *d, const uint64_t *scaled)
+void chunk_unreadable(struct dset *d, const uint64_t *scaled)
 {
 	char what[96];
 
@@ -221,7 +221,7 @@ static int read_through_library(struct dset *d, const uint64_t *scaled,
 		return -EIO;
 	stat_add(&d->store->stats.library_reads, 1);
 	if (H5Dread(set, mtype, mem, space, H5P_DEFAULT, b->data) < 0) {
-		missing_filter(d, scaled);
+		chunk_unreadable(d, scaled);
 		return -EIO;
 	}
 	*ret_blob = TAKE(b);

@@ -201,6 +201,9 @@ struct dset {
 int dset_hid(struct dset *d, hid_t *ret_hid, hid_t *ret_mtype);
 /* Decoded chunk in memory form; *ret_blob NULL: not allocated, all fill. */
 int chunk_get(struct dset *d, const uint64_t *scaled, struct blob **ret_blob);
+/* The fault of a chunk that the library could not read: which filter is missing,
+ * if one is. */
+void chunk_unreadable(struct dset *d, const uint64_t *scaled);
 /* Through H5Dread; mem dims are count, packed. */
 int dset_read_library(struct dset *d, const uint64_t *start,
 		      const uint64_t *count, const uint64_t *step, void *buf);
