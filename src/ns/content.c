@@ -62,11 +62,14 @@ static int measure_blocks(struct ns *ns, struct state *st, uint8_t view,
 			  struct render_arg *a)
 {
 	struct size_index *ix = &st->sizes[view - V_WHOLE];
-	uint64_t n = a->ops->blocks(a->src, 0), end = 0, bytes;
+	uint64_t n, end = 0, bytes;
 	uint64_t *ends;
 
 	if (ix->ends)
 		return 0;
+	if (!a->ops->accepts(a->src)) /* listed, but beyond the view's limits */
+		return -EFBIG;
+	n = a->ops->blocks(a->src, 0);
 	if (mul_overflow(n, sizeof(*ends), &bytes) || bytes > 1u << 30)
 		return -EFBIG;
 	ends = malloc(bytes + 1);

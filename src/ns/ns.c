@@ -525,11 +525,21 @@ static char *names_hold(struct ns *ns, struct object *o,
 }
 
 struct rule_check {
+	const struct ns_rule *first; /* of the list that rule is in */
 	const struct ns_rule *rule;
 	rule_fn holds;
 	bool found;
 	char *why; /* the rule names one dataset, and can not hold for it */
 };
+
+/* Does a rule that comes before it take the path? */
+static bool is_shadowed(const struct rule_check *c, const char *path)
+{
+	for (const struct ns_rule *r = c->first; r < c->rule; r++)
+		if (glob_match(r->path, path))
+			return true;
+	return false;
+}
 
 /* Any dataset at or below o whose path fits. The walk goes only where the
  * pattern can lead: it has as many components as the path. */
@@ -543,7 +553,7 @@ static int check_below(struct ns *ns, struct object *o, unsigned depth,
 		return -ENOMEM;
 	if (o->kind == OBJECT_DATASET && glob_match(c->rule->path, path)) {
 		c->found = true;
-		if (!strpbrk(c->rule->path, "*?"))
+		if (!strpbrk(c->rule->path, "*?") && !is_shadowed(c, path))
 			c->why = c->holds(ns, o, c->rule);
 	}
 	if (o->kind != OBJECT_GROUP || c->found || depth == 0)
@@ -567,7 +577,8 @@ static int check_rules(struct ns *ns, const struct ns_rules *rules,
 		       rule_fn holds, char **ret_why)
 {
 	for (size_t i = 0; i < rules->count; i++) {
-		struct rule_check c = { &rules->rules[i], holds, false, NULL };
+		struct rule_check c = { rules->rules, &rules->rules[i], holds,
+					false, NULL };
 		const char *p = c.rule->path;
 		unsigned depth = *p == '/' ? 0 : 1;
 		int r;

@@ -84,7 +84,7 @@ static void copy_match(uint8_t *dst, size_t distance, size_t n)
  * three bits are a length - 2 (7: a byte follows that is added) and the other
  * five the high bits of a distance - 1. */
 static int lzf_decompress(const uint8_t *in, size_t nin, uint8_t *out,
-			  size_t nout)
+			  size_t nout, size_t *ret_size)
 {
 	size_t i = 0, o = 0;
 
@@ -93,8 +93,10 @@ static int lzf_decompress(const uint8_t *in, size_t nin, uint8_t *out,
 
 		if (ctrl < 32) {
 			n = ctrl + 1;
-			if (n > nin - i || n > nout - o)
+			if (n > nin - i)
 				return -EIO;
+			if (n > nout - o)
+				return -E2BIG;
 			memcpy(out + o, in + i, n);
 			i += n;
 			o += n;
@@ -110,33 +112,44 @@ static int lzf_decompress(const uint8_t *in, size_t nin, uint8_t *out,
 			return -EIO;
 		distance = ((ctrl & 31) << 8 | in[i++]) + 1;
 		n += 2;
-		if (distance > o || n > nout - o)
+		if (distance > o)
 			return -EIO;
+		if (n > nout - o)
+			return -E2BIG;
 		copy_match(out + o, distance, n);
 		o += n;
 	}
-	return o == nout ? 0 : -EIO;
+	*ret_size = o;
+	return 0;
 }
 
 /* For elements that the library must convert: h5py's LZF, reading only. The
- * third parameter is the size of a chunk. */
+ * third parameter is the size of a chunk; of strings it is not there. */
 static size_t lzf_for_library(unsigned flags, size_t ncd, const unsigned cd[],
 			      size_t nbytes, size_t *buf_size, void **buf)
 {
-	size_t size = ncd >= 3 && cd[2] ? cd[2] : *buf_size;
-	uint8_t *out;
+	size_t room = ncd >= 3 && cd[2] ? cd[2] : 2 * nbytes, size = 0;
+	int r = -E2BIG;
 
 	if (!(flags & H5Z_FLAG_REVERSE))
 		return 0;
-	out = H5allocate_memory(size, false);
-	if (!out || lzf_decompress(*buf, nbytes, out, size) < 0) {
-		H5free_memory(out);
-		return 0;
+	/* no stream unpacks to more than 264 bytes for 3 */
+	for (; r == -E2BIG && room / 264 <= nbytes; room *= 2) {
+		uint8_t *out = H5allocate_memory(room, false);
+
+		if (!out)
+			return 0;
+		r = lzf_decompress(*buf, nbytes, out, room, &size);
+		if (r < 0) {
+			H5free_memory(out);
+			continue;
+		}
+		H5free_memory(*buf);
+		*buf = out;
+		*buf_size = room;
+		return size;
 	}
-	H5free_memory(*buf);
-	*buf = out;
-	*buf_size = size;
-	return size;
+	return 0;
 }
 
 void filters_register(void)
@@ -158,11 +171,14 @@ static int undo_lzf(const struct filter *f, const struct blob *in, size_t want,
 		    struct blob **ret_out)
 {
 	CLEANUP(blob_unrefp) struct blob *out = NULL;
+	size_t got = 0;
 	int r = blob_new(want, &out);
 
 	(void)f;
 	if (r == 0)
-		r = lzf_decompress(in->data, in->size, out->data, want);
+		r = lzf_decompress(in->data, in->size, out->data, want, &got);
+	if (r == -E2BIG || (r == 0 && got != want))
+		r = -EIO;
 	if (r < 0)
 		return r;
 	*ret_out = TAKE(out);

@@ -103,7 +103,8 @@ static void strings_are_escaped(void)
 {
 	strbuf_done(&out);
 	json_of_string("a\"\\\n\t\x01\0b\xc3\xbc\xe9", 11, &out);
-	CHECK_STR(out.buf, "\"a\\\"\\\\\\n\\t\\u0001\\u0000b\xc3\xbc\xe9\"");
+	CHECK_STR(out.buf,
+		  "\"a\\\"\\\\\\n\\t\\u0001\\u0000b\xc3\xbc\\\\xe9\"");
 }
 
 /* {p: {x: f4, y: enum}, v: u1[2,2], c: c8, o: opaque} */
