@@ -25,9 +25,8 @@ const struct view_ops *node_ops(const struct object *o, uint8_t view)
 static struct cache_key content_key(const struct object *o, uint8_t view,
 				    uint32_t index, uint64_t block)
 {
-	/* object numbers are never used twice, so no generation is needed */
 	return (struct cache_key){
-		hash_mix((uint64_t)o->number << 8 | view, 0x636f6e74656e74),
+		hash_mix(o->serial << 8 | view, 0x636f6e74656e74),
 		hash_mix(index, block),
 	};
 }
@@ -102,7 +101,7 @@ static int measured_size(struct ns *ns, struct state *st, uint8_t view,
 
 	if (view >= V_WHOLE && view < V_NRRD) {
 		struct size_index *ix = &st->sizes[view - V_WHOLE];
-		LOCK_SCOPE(&st->lock);
+		LOCK_SCOPE(&st->slow);
 
 		r = measure_blocks(ns, st, view, a);
 		if (r == 0)
@@ -220,7 +219,7 @@ static int read_blocks(struct ns *ns, struct state *st, uint8_t view,
 	int r;
 
 	{
-		LOCK_SCOPE(&st->lock);
+		LOCK_SCOPE(&st->slow);
 		r = measure_blocks(ns, st, view, a);
 	}
 	if (r < 0)

@@ -104,6 +104,7 @@ int ns_metrics(struct ns *ns, struct strbuf *out)
 int ns_status_json(struct ns *ns, struct strbuf *out)
 {
 	struct figures f;
+	CLEANUP(freep) char *warning = NULL;
 	json_t *j;
 	char *text;
 
@@ -127,9 +128,12 @@ int ns_status_json(struct ns *ns, struct strbuf *out)
 	/* a path need not be UTF-8, JSON must be */
 	if (json_object_set_new(j, "file", json_string(ns->file)) < 0)
 		json_object_set_new(j, "file", json_string("?"));
+	pthread_rwlock_rdlock(&ns->tables); /* the generation stays */
 	if (store_warning(ns->gen->store))
-		json_object_set_new(j, "warning",
-				    json_string(store_warning(ns->gen->store)));
+		warning = strdup(store_warning(ns->gen->store));
+	pthread_rwlock_unlock(&ns->tables);
+	if (warning)
+		json_object_set_new(j, "warning", json_string(warning));
 	text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);
 	if (!text)

@@ -110,6 +110,16 @@ static char *label_text(const struct array *a)
 	return strbuf_steal(&text);
 }
 
+static void tell_damaged(struct gen *gen, const struct object *o)
+{
+	CLEANUP(freep) char *path = object_path(o);
+
+	if (path)
+		(void)faults_add(gen->faults, path,
+				 "its attributes can not be read",
+				 "the file is damaged; check it with h5dump");
+}
+
 int facts_load(struct gen *gen, const struct object *o,
 	       const char *const *wanted, struct facts *ret_facts,
 	       char **ret_label)
@@ -123,6 +133,11 @@ int facts_load(struct gen *gen, const struct object *o,
 		return 0;
 	}
 	r = store_attrs(gen->store, o->info.id, &l);
+	if (is_damage(r)) { /* all else goes on without them */
+		tell_damaged(gen, o);
+		*ret_facts = facts;
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	facts.facts = calloc(l.count ? l.count : 1, sizeof(*facts.facts));
@@ -134,8 +149,13 @@ int facts_load(struct gen *gen, const struct object *o,
 
 		if (!label && !is_wanted(wanted, l.names[i]))
 			continue;
-		if (store_attr(gen->store, o->info.id, l.names[i], &a) < 0)
-			continue; /* it can not be read: no fact */
+		r = store_attr(gen->store, o->info.id, l.names[i], &a);
+		if (is_damage(r)) { /* it can not be read: no fact */
+			r = 0;
+			continue;
+		}
+		if (r < 0)
+			break;
 		if (label)
 			*ret_label = label_text(a);
 		if (is_wanted(wanted, l.names[i]))
@@ -154,9 +174,10 @@ int facts_load(struct gen *gen, const struct object *o,
 static int take_scales(struct gen *gen, const struct object *o, struct desc *d)
 {
 	CLEANUP(array_freep) struct array *a = NULL;
+	int r = store_attr(gen->store, o->info.id, "DIMENSION_LIST", &a);
 
-	if (store_attr(gen->store, o->info.id, "DIMENSION_LIST", &a) < 0)
-		return 0;
+	if (r < 0)
+		return is_damage(r) ? 0 : r;
 	d->has_scales = true;
 	if (a->type->class != DT_VLEN || a->type->base->class != DT_REF)
 		return 0;

@@ -73,6 +73,7 @@ int dataset_shapes(struct ns *ns, struct object *o, struct shape_list *ret)
 	}
 	if (r < 0)
 		return r;
+	state_cool(ns, ref.st);
 	r = state_source(ref.st, false, &src);
 	if (r < 0)
 		return r;
@@ -191,6 +192,7 @@ struct maker {
 	struct object *g;
 	struct group *grp;
 	size_t cap;
+	struct object *to; /* what the links that are added lead to */
 };
 
 static int add(struct maker *m, const char *name, const char *suffix,
@@ -271,16 +273,17 @@ static int add_dataset_links(struct maker *m, const char *name,
 
 static int add_soft(struct maker *m, const struct child *c)
 {
-	struct strbuf target = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf target = STRBUF_INIT;
 	struct object *to = NULL;
 	int r = walk_path(m->ns, m->g, c->target, 16, &to);
 
-	if (r == -ENOMEM)
-		return r;
-	if (r == 0 && to->kind == OBJECT_DATASET) {
+	m->to = r == 0 ? to : NULL;
+	if (r == 0 && to->kind == OBJECT_DATASET)
 		r = group_load_locked(m->ns, to->parent, GROUP_DECIDED);
-		return r < 0 ? r : add_dataset_links(m, c->name, to);
-	}
+	if (r < 0 && !is_damage(r))
+		return r;
+	if (r == 0 && to->kind == OBJECT_DATASET)
+		return add_dataset_links(m, c->name, to);
 	if (r == 0 && to->kind == OBJECT_GROUP) {
 		r = relative_path(m->g, to, &target);
 		if (r == 0 && target.len == 0)
@@ -312,13 +315,14 @@ static int add_soft(struct maker *m, const struct child *c)
 
 static int add_alias(struct maker *m, const struct child *c)
 {
-	struct strbuf target = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf target = STRBUF_INIT;
 	struct object *to = NULL;
 	int r = walk_path(m->ns, m->g, c->target, 16, &to);
 
+	m->to = r == 0 ? to : NULL;
 	if (r == 0)
 		r = relative_path(m->g, to, &target);
-	else if (r != -ENOMEM)
+	else if (is_damage(r))
 		r = text_path(m->g, c->target, &target);
 	if (r == 0 && target.len == 0)
 		strbuf_putc(&target, '.');
@@ -334,6 +338,7 @@ static int add_child(struct maker *m, const struct child *c)
 		return add_alias(m, c);
 	case CHILD_REFUSED:
 	case CHILD_CYCLE:
+		m->to = NULL;
 		return add_text_link(m, c->name, c->target);
 	case CHILD_OBJECT:
 		break;
@@ -352,7 +357,7 @@ static int add_child(struct maker *m, const struct child *c)
 
 int group_make_entries(struct ns *ns, struct object *g, struct group *grp)
 {
-	struct maker m = { ns, g, grp, 0 };
+	struct maker m = { ns, g, grp, 0, NULL };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < grp->nchildren; i++)
@@ -396,31 +401,48 @@ static int add_only_set(struct maker *m, struct object *o)
 	return r < 0 ? r : add_class_folders(m, o, c);
 }
 
-/* A group of single pictures is a class folder itself. */
-static int add_picture(struct maker *m, const struct child *c)
+int picture_entry(struct ns *ns, struct object *o, struct entry *ret_entry)
 {
 	struct shape_list shapes;
-	int r = dataset_shapes(m->ns, c->object, &shapes);
+	int r = dataset_shapes(ns, o, &shapes);
 
 	for (unsigned i = 0; r == 0 && i < shapes.n; i++) {
-		struct entry e = { .object = c->object,
-				   .view = shapes.of[i].view,
+		struct entry e = { .object = o, .view = shapes.of[i].view,
 				   .size = shapes.of[i].size };
 		const struct view_ops *v;
+		bool cut;
 
 		if (e.view == V_DIR)
 			continue;
 		v = view_whole[e.view - V_WHOLE];
-		if (v == &view_png || v == &view_encoded)
-			r = add(m, c->name, shapes.bare && v == &view_encoded ?
-				"" : shapes.of[i].suffix, NAME_PLAIN, e);
+		if (v != &view_png && v != &view_encoded)
+			continue;
+		e.name = name_shown(o->name, shapes.bare && v == &view_encoded ?
+				    "" : shapes.of[i].suffix, NAME_PLAIN, &cut);
+		if (!e.name)
+			return -ENOMEM;
+		*ret_entry = e;
+		return 0;
 	}
-	return r;
+	return r < 0 ? r : -ENOENT;
 }
+
+/* A group of single pictures is a class folder itself. */
+static int add_picture(struct maker *m, const struct child *c)
+{
+	struct entry e;
+	int r = picture_entry(m->ns, c->object, &e);
+
+	if (r == 0)
+		r = entries_add(m->grp, &m->cap, &e);
+	return r == -ENOENT ? 0 : r;
+}
+
+#define MAX_DEPTH 512 /* a path is no longer */
 
 static int add_subgroup(struct maker *m, const struct child *c)
 {
-	int r = group_load_locked(m->ns, c->object, GROUP_ENTRIES);
+	int r = depth_of(c->object) > MAX_DEPTH ? -ELOOP : group_load_locked(m->ns, c->object, GROUP_ENTRIES);
 
 	if (is_damage(r) || (r == 0 && c->object->group->nentries == 0))
 		return 0; /* no class folder in it, or damaged */
@@ -432,7 +454,7 @@ static int add_subgroup(struct maker *m, const struct child *c)
 
 int classes_make_entries(struct ns *ns, struct object *g, struct group *grp)
 {
-	struct maker m = { ns, g, grp, 0 };
+	struct maker m = { ns, g, grp, 0, NULL };
 	struct object *set = NULL;
 	const struct classes *single = NULL;
 	size_t sets = 0;

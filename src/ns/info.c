@@ -141,13 +141,14 @@ static int info_dataset(struct ns *ns, struct object *o, struct strbuf *out)
 	return strbuf_error(out);
 }
 
-static int info_below(struct ns *ns, struct object *o, struct strbuf *out)
+static int info_below(struct ns *ns, struct object *o, struct strbuf *out,
+		      unsigned depth)
 {
 	int r;
 
 	if (o->kind == OBJECT_DATASET)
 		return info_dataset(ns, o, out);
-	if (o->kind != OBJECT_GROUP)
+	if (o->kind != OBJECT_GROUP || depth == 0)
 		return 0;
 	r = group_load(ns, o, GROUP_DECIDED);
 	if (is_damage(r)) {
@@ -162,7 +163,7 @@ static int info_below(struct ns *ns, struct object *o, struct strbuf *out)
 		CLEANUP(freep) char *path = NULL;
 
 		if (c->kind == CHILD_OBJECT) {
-			r = info_below(ns, c->object, out);
+			r = info_below(ns, c->object, out, depth - 1);
 			continue;
 		}
 		path = object_path(o);
@@ -186,7 +187,7 @@ int ns_info(struct ns *ns, const char *path, struct strbuf *out)
 			r = group_load_locked(ns, o->parent, GROUP_DECIDED);
 	}
 	if (r == 0)
-		r = info_below(ns, o, out);
+		r = info_below(ns, o, out, 512);
 	if (r == 0 && out->len == before)
 		strbuf_puts(out, "no datasets\n");
 	return r < 0 ? r : strbuf_error(out);

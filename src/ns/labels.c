@@ -101,24 +101,24 @@ static int read_rows(struct dset *d, uint64_t from, uint64_t n,
 	return dset_read_cells(d, start, count, ret);
 }
 
-/* The first rows: is it one-hot, are they whole numbers? */
-static bool probe_labels(struct dset *d, uint64_t n)
+/* The first rows: is it one-hot, are they whole numbers? 1: yes. */
+static int probe_labels(struct dset *d, uint64_t n)
 {
 	const struct dataset_info *in = dset_info(d);
 	uint64_t width = label_width(in, n), k = n < PROBE_ROWS ? n : PROBE_ROWS;
 	CLEANUP(array_freep) struct array *a = NULL;
 	int64_t v;
+	int r;
 
-	if (width && n == 0) /* an empty stack has its declared classes */
-		return true;
-	if (!width || read_rows(d, 0, k, &a) < 0)
-		return false;
-	if (is_string_type(in->type))
-		return true;
+	if (!width || n == 0) /* an empty stack has its declared classes */
+		return width != 0;
+	r = read_rows(d, 0, k, &a);
+	if (r < 0 || is_string_type(in->type))
+		return r < 0 ? r : 1;
 	for (uint64_t i = 0; i < k; i++)
 		if (!label_number(a, i, width, &v))
-			return false;
-	return true;
+			return 0;
+	return 1;
 }
 
 /* ---- finding the label dataset ---- */
@@ -133,12 +133,12 @@ static int open_user_labels(struct ns *ns, struct object *o,
 	struct obj_info info;
 	int r;
 
-	for (size_t i = 0; colon && i < ns->nlabel_stores; i++)
-		if (strlen(ns->label_stores[i].file) ==
+	for (size_t i = 0; colon && i < o->gen->nlabel_stores; i++)
+		if (strlen(o->gen->label_stores[i].file) ==
 			    (size_t)(colon - rule->value) &&
-		    !strncmp(ns->label_stores[i].file, rule->value,
+		    !strncmp(o->gen->label_stores[i].file, rule->value,
 			     (size_t)(colon - rule->value)))
-			store = ns->label_stores[i].store;
+			store = o->gen->label_stores[i].store;
 	if (colon) {
 		r = store_root(store, &info);
 		if (r < 0)
@@ -166,8 +166,13 @@ static void find_for(struct ns *ns, struct group *grp, size_t i, struct object *
 	if (o->rules && o->rules->labels) {
 		CLEANUP(dset_unrefp) struct dset *d = NULL;
 
-		o->labelled = open_labels(ns, o, &d) == 0 &&
-			      probe_labels(d, o->count);
+		int r = open_labels(ns, o, &d);
+
+		if (r == 0)
+			r = probe_labels(d, o->count);
+		if (r < 0 && !is_damage(r))
+			o->gen->moment = r;
+		o->labelled = r > 0;
 		if (!o->labelled)
 			faults_add(ns->faults, grp->dg.members[i].path,
 				   "labels= names no dataset with a label for each "
@@ -180,7 +185,13 @@ static void find_for(struct ns *ns, struct group *grp, size_t i, struct object *
 		CLEANUP(dset_unrefp) struct dset *d = NULL;
 		struct object *labels = grp->dg.members[found[k]].arg;
 
-		if (open_dataset(labels, &d) < 0 || !probe_labels(d, o->count))
+		int r = open_dataset(labels, &d);
+
+		if (r == 0)
+			r = probe_labels(d, o->count);
+		if (r < 0 && !is_damage(r))
+			o->gen->moment = r; /* decided by another try */
+		if (r <= 0)
 			continue;
 		o->labels = labels;
 		labels->is_labels = true;
@@ -203,12 +214,12 @@ void labels_find(struct ns *ns, struct object *g, struct group *grp)
 
 /* ---- names of classes ---- */
 
-struct names { /* of labels 0 .. count-1; NULL: no name */
+struct class_names { /* of labels 0 .. count-1; NULL: no name */
 	uint32_t count;
 	char **of;
 };
 
-static void names_done(struct names *n)
+static void names_done(struct class_names *n)
 {
 	for (uint32_t i = 0; i < n->count; i++)
 		free(n->of[i]);
@@ -217,7 +228,7 @@ static void names_done(struct names *n)
 	n->count = 0;
 }
 
-static int names_set(struct names *n, uint64_t label, const char *text,
+static int names_set(struct class_names *n, uint64_t label, const char *text,
 		     size_t len)
 {
 	if (label >= MAX_CLASSES)
@@ -249,7 +260,7 @@ static bool is_integer_text(const char *s)
 	return true;
 }
 
-static int names_from_list(json_t *list, struct names *n)
+static int names_from_list(json_t *list, struct class_names *n)
 {
 	json_t *v;
 	size_t i;
@@ -268,7 +279,7 @@ static int names_from_list(json_t *list, struct names *n)
 }
 
 /* {name: id} or {id: name}. */
-static int names_from_object(json_t *map, struct names *n)
+static int names_from_object(json_t *map, struct class_names *n)
 {
 	bool ids = true;
 	const char *key;
@@ -297,7 +308,7 @@ static int names_from_object(json_t *map, struct names *n)
 }
 
 /* From the value of an attribute or a dataset. -ENOENT: it lists no names. */
-static int names_from_array(const struct array *a, struct names *n)
+static int names_from_array(const struct array *a, struct class_names *n)
 {
 	bool strings = is_string_type(a->type);
 	const char *s;
@@ -324,7 +335,7 @@ static int names_from_array(const struct array *a, struct names *n)
 	return r;
 }
 
-static int names_from_enum(const struct dtype *t, struct names *n)
+static int names_from_enum(const struct dtype *t, struct class_names *n)
 {
 	int r = 0;
 
@@ -335,7 +346,7 @@ static int names_from_enum(const struct dtype *t, struct names *n)
 	return r < 0 ? r : n->count ? 0 : -ENOENT;
 }
 
-static int names_from_attrs(struct store *s, struct obj_id id, struct names *n)
+static int names_from_attrs(struct store *s, struct obj_id id, struct class_names *n)
 {
 	for (const char *const *k = layout_class_name_lists; *k; k++) {
 		CLEANUP(array_freep) struct array *a = NULL;
@@ -343,7 +354,7 @@ static int names_from_attrs(struct store *s, struct obj_id id, struct names *n)
 
 		if (r == 0)
 			r = names_from_array(a, n);
-		if (r == 0 || r == -ENOMEM)
+		if (r == 0 || !is_damage(r))
 			return r;
 		names_done(n);
 	}
@@ -352,7 +363,7 @@ static int names_from_attrs(struct store *s, struct obj_id id, struct names *n)
 
 /* A dataset as long as the set names its rows, not its classes. */
 static int names_from_group(struct store *s, struct obj_id group, uint64_t rows,
-			    struct names *n)
+			    struct class_names *n)
 {
 	for (const char *const *k = layout_class_name_lists; *k; k++) {
 		CLEANUP(array_freep) struct array *a = NULL;
@@ -360,9 +371,11 @@ static int names_from_group(struct store *s, struct obj_id group, uint64_t rows,
 		struct obj_info info;
 		int r = store_resolve(s, group, *k, &info);
 
-		if (r < 0 || info.kind != OBJ_DATASET ||
-		    dset_open(s, info.id, *k, &d) < 0 ||
-		    dset_info(d)->null || dset_info(d)->rank > 1 ||
+		if (r == 0 && info.kind == OBJ_DATASET)
+			r = dset_open(s, info.id, *k, &d);
+		if (r < 0 && !is_damage(r))
+			return r;
+		if (!d || dset_info(d)->null || dset_info(d)->rank > 1 ||
 		    dset_info(d)->count > MAX_CLASSES ||
 		    (!strcmp(*k, "names") && dset_info(d)->count == rows) ||
 		    !is_string_type(dset_info(d)->type))
@@ -371,14 +384,14 @@ static int names_from_group(struct store *s, struct obj_id group, uint64_t rows,
 			      &a);
 		if (r == 0)
 			r = names_from_array(a, n);
-		if (r == 0 || r == -ENOMEM)
+		if (r == 0 || !is_damage(r))
 			return r;
 		names_done(n);
 	}
 	return -ENOENT;
 }
 
-static int find_names(struct object *o, struct dset *labels, struct names *n)
+static int find_names(struct object *o, struct dset *labels, struct class_names *n)
 {
 	const struct dtype *t = dset_info(labels)->type;
 	struct store *s = o->gen->store;
@@ -540,7 +553,7 @@ static int read_labels(struct builder *b, struct dset *d, uint64_t n)
 	return 0;
 }
 
-static int declare(struct builder *b, const struct names *n)
+static int declare(struct builder *b, const struct class_names *n)
 {
 	int r = 0;
 
@@ -752,7 +765,7 @@ static int make_classes(struct ns *ns, struct object *o, struct classes **ret)
 {
 	CLEANUP(builder_done) struct builder b = { 0 };
 	CLEANUP(dset_unrefp) struct dset *d = NULL;
-	CLEANUP(names_done) struct names names = { 0 };
+	CLEANUP(names_done) struct class_names names = { 0 };
 	int r;
 
 	if (!o->labelled)
@@ -763,7 +776,7 @@ static int make_classes(struct ns *ns, struct object *o, struct classes **ret)
 	if (r < 0)
 		return r;
 	r = find_names(o, d, &names);
-	if (r == -ENOMEM)
+	if (r < 0 && !is_damage(r))
 		return r;
 	r = declare(&b, &names);
 	return r < 0 ? r : fill_classes(&b, o->count, ns->opts.classes, ret);
@@ -771,7 +784,7 @@ static int make_classes(struct ns *ns, struct object *o, struct classes **ret)
 
 int labels_classes(struct ns *ns, struct state *st, const struct classes **ret)
 {
-	LOCK_SCOPE(&st->lock);
+	LOCK_SCOPE(&st->slow);
 
 	if (!st->classes_done) {
 		st->classes_error = make_classes(ns, st->object, &st->classes);
@@ -882,12 +895,41 @@ bool classes_has(const struct classes *c, uint32_t ci, uint32_t row)
 	return false;
 }
 
-/* The class of one label, without looking at the other rows. */
-static int class_of(struct object *o, struct dset *d, const struct array *a,
-		    struct strbuf *out)
+void class_names_free(struct class_names *n)
 {
-	CLEANUP(names_done) struct names names = { 0 };
+	if (n)
+		names_done(n);
+	free(n);
+}
+
+/* Declared names, found once and kept with the state. */
+static int cached_names(struct state *st, struct object *o, struct dset *d,
+			const struct class_names **ret)
+{
+	struct class_names *n;
+	int r;
+	LOCK_SCOPE(&st->slow);
+
+	if (!st->class_names) {
+		n = calloc(1, sizeof(*n));
+		r = n ? find_names(o, d, n) : -ENOMEM;
+		if (r < 0 && !is_damage(r)) {
+			class_names_free(n);
+			return r;
+		}
+		st->class_names = n;
+	}
+	*ret = st->class_names;
+	return 0;
+}
+
+/* The class of one label, without looking at the other rows. */
+static int class_of(struct ns *ns, struct object *o, struct dset *d,
+		    const struct array *a, struct strbuf *out)
+{
 	uint64_t width = label_width(dset_info(d), o->count);
+	const struct class_names *names = NULL;
+	STATE_REF(ref, ns);
 	int64_t v;
 	int r;
 
@@ -895,11 +937,13 @@ static int class_of(struct object *o, struct dset *d, const struct array *a,
 		return text_of_array(a, out);
 	if (!width || !label_number(a, 0, width, &v))
 		return -ENODATA;
-	r = find_names(o, d, &names);
-	if (r < 0 && r != -ENOENT)
+	r = state_get(ns, o, &ref.st);
+	if (r == 0)
+		r = cached_names(ref.st, o, d, &names);
+	if (r < 0)
 		return r;
-	if (v >= 0 && (uint64_t)v < names.count && names.of[v])
-		strbuf_puts(out, names.of[v]);
+	if (v >= 0 && (uint64_t)v < names->count && names->of[v])
+		strbuf_puts(out, names->of[v]);
 	else
 		put_number(out, v, 1);
 	return strbuf_error(out);
@@ -923,6 +967,6 @@ int labels_of_row(struct ns *ns, struct object *o, uint32_t index,
 	if (label)
 		r = text_of_array(a, label);
 	if (r == 0 && class_name)
-		r = class_of(o, d, a, class_name);
+		r = class_of(ns, o, d, a, class_name);
 	return r;
 }

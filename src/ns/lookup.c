@@ -118,35 +118,38 @@ static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 
 /* ---- class folders ---- */
 
-static int group_class_child(struct object *g, const struct classes *c,
-			     uint32_t ci, const char *name, struct node *ret)
+/* A single picture by the name of its file. */
+static struct child *picture_child(const struct group *grp, const char *name)
 {
-	const struct group *grp = g->group;
-	const struct entry *e = group_find(grp, name);
+	const char *dot = strrchr(name, '.');
+	CLEANUP(freep) char *base = dot ? strndup(name, (size_t)(dot - name)) :
+					  NULL;
+	struct child *c = base ? group_child_shown(grp, base, false) : NULL;
 
-	/* in view=classes the pictures are no entries of the group */
-	for (uint32_t k = 0; k < c->folders[ci].count; k++) {
-		uint32_t row = c->rows[c->folders[ci].first + k];
-		struct object *o = grp->children[row].object;
-		bool cut;
-		CLEANUP(freep) char *shown = NULL;
-		uint8_t view = 0;
+	return c ? c : group_child_shown(grp, name, false);
+}
 
-		if (e && e->object != o)
-			continue;
-		for (uint8_t i = 0; view_whole[i]; i++)
-			if (o->layout->kind == LAYOUT_PICTURES &&
-			    view_whole[i] == &view_png)
-				view = V_WHOLE + i;
-		if (!view)
-			continue;
-		shown = name_shown(o->name, ".png", NAME_PLAIN, &cut);
-		if (shown && !strcmp(shown, name)) {
-			*ret = (struct node){ o->number, view, 0 };
-			return 0;
-		}
-	}
-	return -ENOENT;
+static int group_class_child(struct ns *ns, struct object *g,
+			     const struct classes *c, uint32_t ci,
+			     const char *name, struct node *ret)
+{
+	struct child *child = picture_child(g->group, name);
+	struct entry e;
+	int r;
+
+	if (!child || child->kind != CHILD_OBJECT ||
+	    child->object->kind != OBJECT_DATASET ||
+	    !classes_has(c, ci, (uint32_t)(child - g->group->children)))
+		return -ENOENT;
+	r = picture_entry(ns, child->object, &e);
+	if (r < 0)
+		return r;
+	if (strcmp(e.name, name))
+		r = -ENOENT;
+	free(e.name);
+	if (r == 0)
+		*ret = (struct node){ child->object->number, e.view, 0 };
+	return r;
 }
 
 static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
@@ -160,7 +163,7 @@ static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
 		r = labels_group_classes(ns, o, &c);
 		if (r < 0)
 			return r;
-		return ci < c->count ? group_class_child(o, c, ci, name, ret) :
+		return ci < c->count ? group_class_child(ns, o, c, ci, name, ret) :
 				       -ENOENT;
 	}
 	r = state_get(ns, o, &ref.st);

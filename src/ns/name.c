@@ -46,6 +46,8 @@ static void put_escaped(struct strbuf *out, const char *name, bool group)
 	for (const char *p = name; *p; p++) {
 		if (is_escape(p))
 			strbuf_puts(out, "%25");
+		else if (*p == '/') /* a damaged, or a made, link name */
+			strbuf_puts(out, "%2F");
 		else if (bare || p == dot)
 			strbuf_puts(out, "%2E");
 		else

@@ -29,13 +29,42 @@ static void object_free(struct object *o)
 	free(o);
 }
 
-/* Numbers are never used twice in the life of a mount. */
+/* Under the tables lock. UINT32_MAX: all are in use. */
+static uint32_t take_number(struct ns *ns)
+{
+	uint32_t page = ns->nobjects / OBJECT_PAGE;
+
+	if (ns->nfree)
+		return ns->free_numbers[--ns->nfree];
+	if (ns->nobjects == NODE_EPHEMERAL)
+		return UINT32_MAX;
+	if (!ns->pages[page])
+		ns->pages[page] = calloc(OBJECT_PAGE, sizeof(*ns->pages[page]));
+	return ns->pages[page] ? ns->nobjects++ : UINT32_MAX;
+}
+
+/* A number is given back when its generation goes: the kernel holds no reference
+ * to any of its nodes then. */
+static void give_number(struct ns *ns, uint32_t number)
+{
+	ns->pages[number / OBJECT_PAGE][number % OBJECT_PAGE] = NULL;
+	if (ns->nfree == ns->free_cap) {
+		uint32_t cap = ns->free_cap ? ns->free_cap * 2 : 1024;
+		uint32_t *grown = realloc(ns->free_numbers, cap * sizeof(*grown));
+
+		if (!grown)
+			return; /* lost, not wrong */
+		ns->free_numbers = grown;
+		ns->free_cap = cap;
+	}
+	ns->free_numbers[ns->nfree++] = number;
+}
+
 int object_new(struct ns *ns, struct gen *gen, enum object_kind kind,
 	       struct object *parent, const char *name,
 	       const struct obj_info *info, struct object **ret_object)
 {
 	struct object *o = calloc(1, sizeof(*o));
-	uint32_t page;
 
 	if (!o)
 		return -ENOMEM;
@@ -49,16 +78,14 @@ int object_new(struct ns *ns, struct gen *gen, enum object_kind kind,
 		return -ENOMEM;
 	}
 	pthread_rwlock_wrlock(&ns->tables);
-	page = ns->nobjects / OBJECT_PAGE;
-	if (ns->nobjects < NODE_EPHEMERAL && !ns->pages[page])
-		ns->pages[page] = calloc(OBJECT_PAGE, sizeof(*ns->pages[page]));
-	if (ns->nobjects >= NODE_EPHEMERAL || !ns->pages[page]) {
+	o->number = take_number(ns);
+	if (o->number == UINT32_MAX) {
 		pthread_rwlock_unlock(&ns->tables);
 		object_free(o);
 		return -ENOSPC;
 	}
-	o->number = ns->nobjects++;
-	ns->pages[page][o->number % OBJECT_PAGE] = o;
+	o->serial = ++ns->serials;
+	ns->pages[o->number / OBJECT_PAGE][o->number % OBJECT_PAGE] = o;
 	o->older = gen->objects;
 	gen->objects = o;
 	gen->listed++;
@@ -166,15 +193,29 @@ static void gen_free(struct ns *ns, struct gen *gen)
 	states_drop(ns, gen);
 	pthread_rwlock_wrlock(&ns->tables);
 	for (o = gen->objects; o; o = o->older)
-		ns->pages[o->number / OBJECT_PAGE][o->number % OBJECT_PAGE] =
-			NULL;
+		give_number(ns, o->number);
 	pthread_rwlock_unlock(&ns->tables);
 	for (o = gen->objects; o; o = older) {
 		older = o->older;
 		object_free(o);
 	}
+	for (size_t i = 0; i < gen->nlabel_stores; i++) {
+		store_close(gen->label_stores[i].store);
+		free(gen->label_stores[i].file);
+	}
+	free(gen->label_stores);
 	store_close(gen->store);
 	free(gen);
+}
+
+/* Is there a group of that name in the root? */
+static int find_group(struct gen *gen, const char *name, struct obj_info *info,
+		      bool *ret_found)
+{
+	int r = store_resolve(gen->store, gen->root->info.id, name, info);
+
+	*ret_found = r == 0 && info->kind == OBJ_GROUP;
+	return r < 0 && !is_damage(r) ? r : 0;
 }
 
 static int find_model(struct ns *ns, struct gen *gen)
@@ -186,25 +227,76 @@ static int find_model(struct ns *ns, struct gen *gen)
 	struct facts root = { 0 }, weights = { 0 };
 	struct object fake = { .gen = gen };
 	struct obj_info info;
-	bool has_weights, has_dependencies;
+	bool has_weights = false, has_dependencies = false;
 	int r = facts_load(gen, gen->root, names, &root, NULL);
 
 	(void)ns;
 	if (r < 0)
 		return r;
-	has_weights = store_resolve(gen->store, gen->root->info.id,
-				    "model_weights", &info) == 0 &&
-		      info.kind == OBJ_GROUP;
-	fake.info = info;
-	if (has_weights && facts_load(gen, &fake, names, &weights, NULL) < 0)
-		has_weights = false;
-	has_dependencies = store_resolve(gen->store, gen->root->info.id,
-					 "_layer_checkpoint_dependencies",
-					 &info) == 0 && info.kind == OBJ_GROUP;
+	r = find_group(gen, "model_weights", &fake.info, &has_weights);
+	if (r == 0 && has_weights)
+		r = facts_load(gen, &fake, names, &weights, NULL);
+	if (r == 0)
+		r = find_group(gen, "_layer_checkpoint_dependencies", &info,
+			       &has_dependencies);
+	if (r < 0) {
+		facts_done(&root);
+		facts_done(&weights);
+		return r;
+	}
 	gen->model = layout_is_model(&root, has_weights ? &weights : NULL,
 				     has_dependencies);
 	facts_done(&root);
 	facts_done(&weights);
+	return 0;
+}
+
+static int open_label_stores(struct ns *ns, struct gen *gen, char **ret_why)
+{
+	struct ns_rules *rules = &ns->opts.labels;
+
+	for (size_t i = 0; i < rules->count; i++) {
+		struct store_options so = { .external = EXTERNAL_INSIDE,
+					    .cache = ns->cache,
+					    .faults = ns->faults };
+		char *colon = strchr(rules->rules[i].value, ':');
+		struct label_store *grown, *ls;
+		CLEANUP(freep) char *why = NULL;
+		CLEANUP(freep) char *full = NULL;
+		int r;
+
+		if (!colon)
+			continue;
+		grown = realloc(gen->label_stores, (gen->nlabel_stores + 1) *
+						  sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		gen->label_stores = grown;
+		ls = &grown[gen->nlabel_stores];
+		ls->file = strndup(rules->rules[i].value,
+				   (size_t)(colon - rules->rules[i].value));
+		if (!ls->file)
+			return -ENOMEM;
+		if (*ls->file == '/') {
+			full = strdup(ls->file);
+		} else { /* beside FILE */
+			const char *slash = strrchr(ns->file, '/');
+
+			if (asprintf(&full, "%.*s/%s", (int)(slash - ns->file),
+				     ns->file, ls->file) < 0)
+				full = NULL;
+		}
+		r = full ? store_open(full, &so, &ls->store, &why) : -ENOMEM;
+		if (r < 0) {
+			if (asprintf(ret_why, "%s%s: labels file %s: %s",
+				     rules->rules[i].origin, rules->rules[i].path,
+				     ls->file, why ? why : strerror(-r)) < 0)
+				*ret_why = NULL;
+			free(ls->file);
+			return r;
+		}
+		gen->nlabel_stores++;
+	}
 	return 0;
 }
 
@@ -225,6 +317,8 @@ static int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 	if (r == 0)
 		r = object_new(ns, gen, OBJECT_GROUP, NULL, "", &info,
 			       &gen->root);
+	if (r == 0)
+		r = open_label_stores(ns, gen, ret_why);
 	if (r == 0)
 		r = find_model(ns, gen);
 	if (r == 0)
@@ -273,6 +367,17 @@ static void put_names(const struct gen *gen, struct strbuf *out)
 			   strlen(g->entries[i].name) + 1);
 }
 
+/* FILE, or a file of labels? */
+static bool has_changed(struct gen *gen)
+{
+	bool changed = store_check(gen->store) != STORE_SAME;
+
+	for (size_t i = 0; i < gen->nlabel_stores; i++)
+		changed = changed || store_check(gen->label_stores[i].store) !=
+					     STORE_SAME;
+	return changed;
+}
+
 #define RETRY_MS 1000 /* after a try that failed, or a look at a SWMR writer */
 
 static int open_next(struct ns *ns)
@@ -302,7 +407,7 @@ int refresh_now(struct ns *ns)
 	int64_t since;
 	LOCK_SCOPE(&ns->refresh);
 
-	if (store_check(ns->gen->store) == STORE_SAME)
+	if (!has_changed(ns->gen))
 		return 0;
 	/* many may wait here for a file that is being written */
 	since = now_ms() - ns->refreshed_ms;
@@ -330,55 +435,6 @@ int ns_refresh(struct ns *ns, struct strbuf *ret_names)
 }
 
 /* ---- open and close ---- */
-
-static int open_label_stores(struct ns *ns, char **ret_why)
-{
-	struct ns_rules *rules = &ns->opts.labels;
-
-	for (size_t i = 0; i < rules->count; i++) {
-		struct store_options so = { .external = EXTERNAL_INSIDE,
-					    .cache = ns->cache,
-					    .faults = ns->faults };
-		char *colon = strchr(rules->rules[i].value, ':');
-		struct label_store *grown, *ls;
-		CLEANUP(freep) char *why = NULL;
-		CLEANUP(freep) char *full = NULL;
-		int r;
-
-		if (!colon)
-			continue;
-		grown = realloc(ns->label_stores, (ns->nlabel_stores + 1) *
-						  sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		ns->label_stores = grown;
-		ls = &grown[ns->nlabel_stores];
-		ls->file = strndup(rules->rules[i].value,
-				   (size_t)(colon - rules->rules[i].value));
-		if (!ls->file)
-			return -ENOMEM;
-		if (*ls->file == '/') {
-			full = strdup(ls->file);
-		} else { /* beside FILE */
-			const char *slash = strrchr(ns->file, '/');
-
-			if (asprintf(&full, "%.*s/%s", (int)(slash - ns->file),
-				     ns->file, ls->file) < 0)
-				full = NULL;
-		}
-		r = full ? store_open(full, &so, &ls->store, &why) : -ENOMEM;
-		if (r < 0) {
-			if (asprintf(ret_why, "%s%s: labels file %s: %s",
-				     rules->rules[i].origin, rules->rules[i].path,
-				     ls->file, why ? why : strerror(-r)) < 0)
-				*ret_why = NULL;
-			free(ls->file);
-			return r;
-		}
-		ns->nlabel_stores++;
-	}
-	return 0;
-}
 
 static int set_owner(struct ns *ns)
 {
@@ -428,8 +484,6 @@ int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,
 	if (r == 0)
 		r = faults_new(&ns->faults);
 	if (r == 0)
-		r = open_label_stores(ns, ret_why);
-	if (r == 0)
 		r = gen_open(ns, &ns->gen, ret_why);
 	if (r == 0)
 		r = rules_check(ns, ret_why);
@@ -450,11 +504,7 @@ void ns_close(struct ns *ns)
 		gen_free(ns, ns->gen);
 		ns->gen = next;
 	}
-	for (size_t i = 0; i < ns->nlabel_stores; i++) {
-		store_close(ns->label_stores[i].store);
-		free(ns->label_stores[i].file);
-	}
-	free(ns->label_stores);
+	free(ns->free_numbers);
 	for (size_t i = 0; i < ARRAY_SIZE(ns->pages); i++)
 		free(ns->pages[i]);
 	for (size_t i = 0; i < CONTROLS; i++)
@@ -541,8 +591,27 @@ static bool is_shadowed(const struct rule_check *c, const char *path)
 	return false;
 }
 
+/* Can a path below this group fit? Its components fit the pattern's first. */
+static bool leads_on(const char *pattern, const char *path)
+{
+	CLEANUP(freep) char *head = strdup(pattern);
+	char *end = head;
+
+	if (!head || !strcmp(path, "/"))
+		return true;
+	end += *end == '/';
+	for (const char *p = path; *p; p++)
+		if (*p == '/' && p > path && end)
+			end = strchr(end, '/') ? strchr(end, '/') + 1 : NULL;
+	end = end ? strchr(end, '/') : NULL;
+	if (!end)
+		return false;
+	*end = 0;
+	return glob_match(head, path);
+}
+
 /* Any dataset at or below o whose path fits. The walk goes only where the
- * pattern can lead: it has as many components as the path. */
+ * pattern can lead. */
 static int check_below(struct ns *ns, struct object *o, unsigned depth,
 		       struct rule_check *c)
 {
@@ -556,7 +625,8 @@ static int check_below(struct ns *ns, struct object *o, unsigned depth,
 		if (!strpbrk(c->rule->path, "*?") && !is_shadowed(c, path))
 			c->why = c->holds(ns, o, c->rule);
 	}
-	if (o->kind != OBJECT_GROUP || c->found || depth == 0)
+	if (o->kind != OBJECT_GROUP || c->found || depth == 0 ||
+	    !leads_on(c->rule->path, path))
 		return 0;
 	r = group_load(ns, o, GROUP_DECIDED);
 	if (r < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* ns_int.h - shared by the files of the ns room only.
  *
- * Locks, outer to inner: ns.refresh > ns.load > ns.tables > ns.states > state.lock, and all
- * of them before the store's. The tables lock is never held across a call into
- * store or view; ns.load and state.lock are. */
+ * Locks, outer to inner: ns.refresh > ns.load > ns.tables > ns.states >
+ * state.slow > state.lock, and all of them before the store's. The tables lock is
+ * never held across a call into store or view; ns.load and those of a state are. */
 #ifndef H5FS_NS_INT_H
 #define H5FS_NS_INT_H
 
@@ -61,6 +61,9 @@ struct gen {
 	uint64_t lookups;	/* atomic: references the kernel holds */
 	uint32_t users;		/* atomic: calls under way */
 	int64_t listed;		/* objects numbered */
+	int moment; /* atomic: error of a probe that says nothing of FILE */
+	struct label_store *label_stores;
+	size_t nlabel_stores;
 	bool model;
 	struct gen *next; /* older */
 };
@@ -70,6 +73,7 @@ enum object_kind { OBJECT_GROUP, OBJECT_DATASET, OBJECT_DATATYPE };
 struct group;
 struct object {
 	uint32_t number;
+	uint64_t serial; /* never used twice, as the number is */
 	enum object_kind kind;
 	struct gen *gen;
 	struct object *parent; /* the group it lies in; NULL: root */
@@ -150,6 +154,8 @@ struct classes {
 	uint32_t *by_name; /* folders sorted by name */
 };
 void classes_free(struct classes *c);
+struct class_names; /* declared names by label */
+void class_names_free(struct class_names *n);
 DEFINE_CLEANUP(struct classes *, classes_free)
 
 /* ---- what is open of a dataset: built on use, dropped when long unused ---- */
@@ -171,11 +177,16 @@ struct state {
 	int norm_error;
 	struct norm norm;
 	struct size_index sizes[16];
+	bool hot; /* asked for more than once */
 	bool spacing_done;
+	pthread_mutex_t slow; /* what takes a pass over the dataset: sizes,
+			       * class folders, names of rows */
 	bool classes_done;
 	int classes_error;
 	struct classes *classes;
 	uint32_t *name_order; /* rows by the hash of their names */
+	bool names_damaged;
+	struct class_names *class_names;
 };
 
 /* ---- what is not arithmetic ---- */
@@ -208,8 +219,6 @@ struct ns {
 	struct ns_options opts;
 	struct cache *cache;
 	struct faults *faults;
-	struct label_store *label_stores;
-	size_t nlabel_stores;
 	uint64_t requests; /* atomic: reads answered */
 	int64_t started_ms;
 
@@ -224,6 +233,9 @@ struct ns {
 	struct gen *gen;	 /* the current one, older ones behind it */
 	struct object **pages[NODE_MAX_OBJECT / OBJECT_PAGE];
 	uint32_t nobjects; /* highest number + 1; 0 is the current root */
+	uint64_t serials;
+	uint32_t *free_numbers; /* of generations that are gone */
+	uint32_t nfree, free_cap;
 	struct ephemeral *eph;
 	uint32_t neph, eph_free;
 
@@ -278,6 +290,9 @@ int walk_path(struct ns *ns, struct object *g, const char *path, unsigned depth,
 	      struct object **ret_object);
 
 /* ---- entries.c ---- */
+/* The file of a single picture: its name is the caller's to free, target NULL.
+ * -ENOENT: it is none. */
+int picture_entry(struct ns *ns, struct object *o, struct entry *ret_entry);
 /* The files and the directory that a dataset is shown as, without names. */
 struct shape_list {
 	unsigned n;
@@ -320,6 +335,8 @@ char *name_of_attr(const char *attr); /* in .attrs/ */
 /* ---- state.c ---- */
 int state_get(struct ns *ns, struct object *o, struct state **ret_state);
 void state_put(struct ns *ns, struct state *st);
+/* It was needed once, in passing: first to be dropped. */
+void state_cool(struct ns *ns, struct state *st);
 struct state_ref { struct ns *ns; struct state *st; };
 static inline void state_ref_done(struct state_ref *r)
 {

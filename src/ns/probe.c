@@ -172,8 +172,8 @@ static int scan_some(struct scan *s, struct dset *ds)
 	return 0;
 }
 
-static int probe_range(void *arg, const struct desc *d, const double *fill,
-		       struct layout_range *ret_range)
+static int range_of(void *arg, const struct desc *d, const double *fill,
+		    struct layout_range *ret_range)
 {
 	(void)arg; /* the object, as d->arg is */
 	struct scan s = { .d = d, .fill = fill, .all_whole = true,
@@ -201,8 +201,8 @@ static int probe_range(void *arg, const struct desc *d, const double *fill,
 	return 0;
 }
 
-static int probe_onehot(void *arg, const struct desc *d, int axis,
-			bool *ret_onehot)
+static int onehot_of(void *arg, const struct desc *d, int axis,
+		     bool *ret_onehot)
 {
 	CLEANUP(dset_unrefp) struct dset *ds = NULL;
 	CLEANUP(freep) uint8_t *buf = NULL;
@@ -315,8 +315,8 @@ static int head_of_bytes(struct dset *ds, uint64_t i, uint8_t *buf, size_t max,
 	return 0;
 }
 
-static int probe_head(void *arg, const struct desc *d, uint64_t i, uint8_t *buf,
-		      size_t max, uint64_t *ret_len)
+static int head_of(void *arg, const struct desc *d, uint64_t i, uint8_t *buf,
+		   size_t max, uint64_t *ret_len)
 {
 	CLEANUP(dset_unrefp) struct dset *ds = NULL;
 	CLEANUP(array_freep) struct array *a = NULL;
@@ -333,6 +333,34 @@ static int probe_head(void *arg, const struct desc *d, uint64_t i, uint8_t *buf,
 		return -EINVAL;
 	r = dset_read_cells(ds, start, count, &a);
 	return r < 0 ? r : copy_head(a, buf, max, ret_len);
+}
+
+/* An error of the moment is no answer: whoever decides by it must try again. */
+static int noted(const struct desc *d, int r)
+{
+	struct object *o = d->arg;
+
+	if (r < 0 && !is_damage(r))
+		__atomic_store_n(&o->gen->moment, r, __ATOMIC_RELEASE);
+	return r;
+}
+
+static int probe_range(void *arg, const struct desc *d, const double *fill,
+		       struct layout_range *ret_range)
+{
+	return noted(d, range_of(arg, d, fill, ret_range));
+}
+
+static int probe_onehot(void *arg, const struct desc *d, int axis,
+			bool *ret_onehot)
+{
+	return noted(d, onehot_of(arg, d, axis, ret_onehot));
+}
+
+static int probe_head(void *arg, const struct desc *d, uint64_t i, uint8_t *buf,
+		      size_t max, uint64_t *ret_len)
+{
+	return noted(d, head_of(arg, d, i, buf, max, ret_len));
 }
 
 const struct layout_probe ns_probe = {

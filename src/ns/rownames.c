@@ -161,9 +161,14 @@ int rownames_find(struct ns *ns, struct object *o, const char *name,
 	    dset_info(d)->type->class != DT_VLSTR)
 		return -ENOENT;
 	{
-		LOCK_SCOPE(&ref.st->lock);
-		if (!ref.st->name_order)
+		LOCK_SCOPE(&ref.st->slow);
+		if (!ref.st->name_order && !ref.st->names_damaged)
 			r = build(d, o->rows, &ref.st->name_order);
+		/* read in vain once: then no row has a name */
+		if (is_damage(r))
+			ref.st->names_damaged = true;
+		if (ref.st->names_damaged)
+			r = -ENOENT;
 	}
 	if (r == 0)
 		r = search(d, ref.st->name_order, o->rows,

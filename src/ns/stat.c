@@ -45,7 +45,10 @@ void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	if (S_ISREG(mode) && o->kind == OBJECT_DATASET && view != V_ATTR &&
 	    view != V_SLICE && view != V_NRRD) {
 		st.st_nlink = o->info.links > 1 ? o->info.links : 1;
-		if (view == V_SAMPLE && o->labelled)
+		if ((view == V_SAMPLE && o->labelled) ||
+		    (o->label && o->parent->group->has_labels &&
+		     (node_ops(o, view) == &view_png ||
+		      node_ops(o, view) == &view_encoded)))
 			st.st_nlink *= 2;
 	}
 	*ret_st = st;

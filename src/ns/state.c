@@ -22,7 +22,9 @@ static void state_free(struct state *st)
 		free(st->own_desc);
 	}
 	dset_unref(st->dset);
+	class_names_free(st->class_names);
 	pthread_mutex_destroy(&st->lock);
+	pthread_mutex_destroy(&st->slow);
 	free(st);
 }
 DEFINE_CLEANUP(struct state *, state_free)
@@ -167,6 +169,7 @@ static int build(struct ns *ns, struct object *o, struct state **ret_state)
 	if (!st)
 		return -ENOMEM;
 	pthread_mutex_init(&st->lock, NULL);
+	pthread_mutex_init(&st->slow, NULL);
 	st->object = o;
 	st->refs = 1;
 	src = &st->src;
@@ -175,7 +178,8 @@ static int build(struct ns *ns, struct object *o, struct state **ret_state)
 		return r;
 	src->dset = st->dset;
 	src->store = o->gen->store;
-	src->desc = o->desc;
+	/* a large group gives its descriptions back once it is listed */
+	src->desc = o->parent && o->parent->group->dg_kept ? o->desc : NULL;
 	if (!src->desc) {
 		st->own_desc = calloc(1, sizeof(*st->own_desc));
 		r = st->own_desc ? describe_dataset(ns, o, st->dset,
@@ -255,6 +259,7 @@ int state_get(struct ns *ns, struct object *o, struct state **ret_state)
 	st = o->state;
 	if (st) {
 		st->refs++;
+		st->hot = true;
 		unlink_state(ns, st);
 		push_state(ns, st);
 	}
@@ -287,6 +292,21 @@ void state_put(struct ns *ns, struct state *st)
 {
 	pthread_mutex_lock(&ns->states);
 	st->refs--;
+	pthread_mutex_unlock(&ns->states);
+}
+
+void state_cool(struct ns *ns, struct state *st)
+{
+	pthread_mutex_lock(&ns->states);
+	if (!st->hot && st != ns->oldest) {
+		unlink_state(ns, st);
+		st->prev = ns->oldest;
+		if (ns->oldest)
+			ns->oldest->next = st;
+		else
+			ns->newest = st;
+		ns->oldest = st;
+	}
 	pthread_mutex_unlock(&ns->states);
 }
 
@@ -359,23 +379,19 @@ void state_spacing(struct state *st)
 
 int state_source(struct state *st, bool with_norm, struct view_source *ret_src)
 {
-	int r = 0;
+	bool pictures = st->src.layout->kind == LAYOUT_PICTURES;
+	LOCK_SCOPE(&st->lock);
 
-	if (st->src.layout->kind == LAYOUT_PICTURES) {
-		LOCK_SCOPE(&st->lock);
-		if (!st->norm_done &&
-		    (with_norm || st->src.palette ||
-		     (!norm_needs_probe(st->src.layout, st->src.desc) &&
-		      !st->src.eight_bits))) {
-			st->norm_error = decide_norm(st);
-			/* a fault of the moment is not remembered */
-			st->norm_done = st->norm_error != -EAGAIN &&
-					st->norm_error != -ENOMEM;
-		}
-		r = with_norm ? st->norm_error : 0;
+	if (pictures && !st->norm_done &&
+	    (with_norm || st->src.palette ||
+	     (!norm_needs_probe(st->src.layout, st->src.desc) &&
+	      !st->src.eight_bits))) {
+		st->norm_error = decide_norm(st);
+		/* a fault of the moment is not remembered */
+		st->norm_done = st->norm_error == 0 || is_damage(st->norm_error);
 	}
-	if (r < 0)
-		return r;
+	if (pictures && with_norm && st->norm_error < 0)
+		return st->norm_error;
 	*ret_src = st->src;
 	ret_src->norm = st->norm_done && st->norm_error == 0 ? &st->norm : NULL;
 	return 0;

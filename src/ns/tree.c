@@ -14,6 +14,36 @@
 /* Descriptions are kept for class folders and children of small groups. */
 #define KEEP_DESCS 2048
 
+static void drop_entries(struct group *g)
+{
+	for (size_t i = 0; i < g->nentries; i++) {
+		free(g->entries[i].name);
+		free(g->entries[i].target);
+	}
+	free(g->entries);
+	free(g->hash);
+	g->entries = NULL;
+	g->hash = NULL;
+	g->nentries = 0;
+	g->nhash = 0;
+}
+
+static void drop_decision(struct group *g)
+{
+	for (size_t i = 0; i < g->dg.count && g->dg.members; i++)
+		desc_done(&g->dg.members[i]);
+	free(g->dg.members);
+	free(g->dg.layouts);
+	facts_done(&g->dg.facts);
+	free(g->dg.name);
+	free(g->dg.path);
+	free(g->interned);
+	memset(&g->dg, 0, sizeof(g->dg));
+	g->interned = NULL;
+	g->ninterned = 0;
+	g->has_labels = false;
+}
+
 void group_free(struct group *g)
 {
 	if (!g)
@@ -22,21 +52,9 @@ void group_free(struct group *g)
 		free(g->children[i].name);
 		free(g->children[i].target);
 	}
-	for (size_t i = 0; i < g->nentries; i++) {
-		free(g->entries[i].name);
-		free(g->entries[i].target);
-	}
-	for (size_t i = 0; i < g->dg.count && g->dg.members; i++)
-		desc_done(&g->dg.members[i]);
-	free(g->dg.members);
-	free(g->dg.layouts);
-	facts_done(&g->dg.facts);
-	free(g->dg.name);
-	free(g->dg.path);
 	free(g->children);
-	free(g->entries);
-	free(g->hash);
-	free(g->interned);
+	drop_entries(g);
+	drop_decision(g);
 	classes_free(g->classes);
 	free(g);
 }
@@ -160,7 +178,7 @@ static int take_link(struct ns *ns, struct object *g, const struct link *l,
 	if (r == 0 && c->kind == CHILD_OBJECT)
 		r = object_new(ns, g->gen, kinds[l->info.kind], g, l->name,
 			       &l->info, &c->object);
-	if (r == 0 && c->object && !g->parent)
+	if (r == 0 && c->object && !g->parent && l->info.kind == OBJ_GROUP)
 		c->object->hidden = !strcmp(l->name, "#refs#") ||
 				    !strcmp(l->name, "#subsystem#");
 	return r;
@@ -334,6 +352,20 @@ static void set_counts(struct object *o, const struct desc *d)
 	}
 }
 
+static void undecide(struct object *o)
+{
+	free(o->label);
+	rule_match_free(o->rules);
+	o->label = NULL;
+	o->rules = NULL;
+	o->layout = NULL;
+	o->desc = NULL;
+	o->labels = NULL;
+	o->count = o->layout_key = 0;
+	o->directory = o->row_member = o->row_files = false;
+	o->labelled = o->is_labels = false;
+}
+
 static int decide(struct ns *ns, struct object *g, struct group *grp)
 {
 	const struct object *p = g->parent;
@@ -342,9 +374,15 @@ static int decide(struct ns *ns, struct object *g, struct group *grp)
 	size_t n = 0;
 	int r;
 
-	for (size_t i = 0; i < grp->nchildren; i++)
-		n += grp->children[i].kind == CHILD_OBJECT &&
-		     grp->children[i].object->kind == OBJECT_DATASET;
+	drop_decision(grp); /* of a try that failed */
+	for (size_t i = 0; i < grp->nchildren; i++) {
+		if (grp->children[i].kind != CHILD_OBJECT ||
+		    grp->children[i].object->kind != OBJECT_DATASET)
+			continue;
+		undecide(grp->children[i].object);
+		n++;
+	}
+	grp->dg_kept = n <= KEEP_DESCS;
 	grp->dg.members = calloc(n + 1, sizeof(*grp->dg.members));
 	grp->dg.layouts = calloc(n + 1, sizeof(*grp->dg.layouts));
 	objects = calloc(n + 1, sizeof(*objects));
@@ -361,6 +399,8 @@ static int decide(struct ns *ns, struct object *g, struct group *grp)
 		if (grp->children[i].kind == CHILD_OBJECT &&
 		    grp->children[i].object->kind == OBJECT_DATASET)
 			objects[grp->dg.count++] = grp->children[i].object;
+	/* what a probe meets of the moment must not decide a layout */
+	__atomic_store_n(&g->gen->moment, 0, __ATOMIC_RELEASE);
 	r = facts_load(g->gen, g, layout_group_facts, &grp->dg.facts, NULL);
 	if (r == 0)
 		r = describe_members(ns, g, grp, objects);
@@ -380,10 +420,11 @@ static int decide(struct ns *ns, struct object *g, struct group *grp)
 			grp->has_labels = true;
 	}
 	labels_find(ns, g, grp);
-	r = rowset_find(g, grp);
+	r = __atomic_load_n(&g->gen->moment, __ATOMIC_ACQUIRE);
+	if (r == 0)
+		r = rowset_find(g, grp);
 	if (r < 0)
 		return r;
-	grp->dg_kept = n <= KEEP_DESCS;
 	set_phase(grp, GROUP_DECIDED);
 	return 0;
 }
@@ -433,6 +474,7 @@ int group_load_locked(struct ns *ns, struct object *g, enum group_phase phase)
 			r = decide(ns, g, grp);
 	}
 	if (r == 0 && grp->phase < GROUP_ENTRIES && phase >= GROUP_ENTRIES) {
+		drop_entries(grp); /* of a try that failed */
 		r = ns->opts.view == NS_CLASSES ?
 			    classes_make_entries(ns, g, grp) :
 			    group_make_entries(ns, g, grp);
@@ -511,8 +553,9 @@ static int make_unique(struct group *g, struct entry *e)
 	const char *dot = strrchr(e->name, '.');
 	char *other = NULL;
 
-	if (!dot || asprintf(&other, "%.*s%%2E%s", (int)(dot - e->name), e->name,
-			     dot + 1) < 0)
+	if ((dot ? asprintf(&other, "%.*s%%2E%s", (int)(dot - e->name), e->name,
+			    dot + 1) :
+		   asprintf(&other, "%s%%2E", e->name)) < 0)
 		return -ENOMEM;
 	free(e->name);
 	e->name = other;
