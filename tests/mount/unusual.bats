@@ -211,3 +211,105 @@ PY
 	WAIT=60 h5fs_mount d.h5
 	assert_eq "$(ls -U "$MNT/images" | grep -c 'png$')" 100000
 }
+
+@test "a group that could not be looked into for a lock is looked into again" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    for i in range(40):
+        f['g/d%d' % i] = np.zeros((4, 16, 16, 3), 'u1')
+    f['g/labels'] = [0, 1, 0, 1]
+PY
+	h5fs_mount d.h5
+	flock -x d.h5 sleep 14 3>&- &
+	sleep 0.5
+	run ls "$MNT/g"
+	wait $!
+	assert_eq "$(ls "$MNT/g" | wc -l)" 82
+	cmp "$MNT/g/d0/000000.png" "$MNT/g/d39/000001.png"
+}
+
+@test "a link name with a slash in it hides no sibling" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    for n in ('aQb', 'b', 'c'):
+        f['g/' + n] = [1, 2]
+b = open('d.h5', 'rb').read()
+open('d.h5', 'wb').write(b.replace(b'aQb\0', b'a/b\0'))
+PY
+	h5fs_mount d.h5
+	assert_eq "$(ls "$MNT/g" | grep txt | paste -sd' ')" "a%2Fb.txt b.txt c.txt"
+	assert_eq "$(cat "$MNT/g/b.txt" | tr -d ' ' | paste -sd,)" 1,2
+}
+
+@test "pictures of a large group are read after it was listed" {
+	py <<'PY'
+with h5py.File('d.h5', 'w', libver='latest') as f:
+    for i in range(3000):
+        d = f.create_dataset('g/d%05d' % i, data=np.linspace(0, i + 1, 400, dtype='f4').reshape(20, 20))
+        d.attrs['CLASS'] = 'IMAGE'
+PY
+	WAIT=60 h5fs_mount d.h5
+	assert_eq "$(ls -U "$MNT/g" | grep -c png)" 3000
+	py <<'PY'
+from png import decode
+for i in (0, 1500, 2999):
+    assert decode(MNT + '/g/d%05d.png' % i).max() == 255
+PY
+}
+
+@test "a file made large by its chunk asks for no more memory than its extent" {
+	[ -z "$SANITIZE" ] || skip "the sanitizer has its own memory"
+	py <<'PY'
+from h5py import h5d, h5p, h5s, h5t
+with h5py.File('d.h5', 'w') as f:
+    t = h5t.STD_I32LE.copy()
+    t.set_precision(12)
+    p = h5p.create(h5p.DATASET_CREATE)
+    p.set_chunk(((1 << 28) - 1,))
+    h5d.create(f.id, b'x', t, h5s.create_simple((3,), (h5s.UNLIMITED,)), p)
+    f.create_dataset('y', (1 << 50,), 'u1', chunks=(1,))
+PY
+	h5fs_mount d.h5
+	assert_eq "$(tr -d ' ' <"$MNT/x.txt" | paste -sd,)" 0,0,0
+	[ "$(awk '/VmHWM/ { print $2 }' "/proc/$(daemon_pid)/status")" -lt 200000 ]
+	assert_eq "$(timeout 20 head -c 6 "$MNT/y[0:1125899906842623:562949953421311].npy" | tail -c 5)" NUMPY
+}
+
+@test "single encoded pictures with a label are in class folders" {
+	py <<'PY'
+import io
+from PIL import Image
+b = io.BytesIO()
+Image.fromarray(np.zeros((9, 7), 'u1')).save(b, 'JPEG')
+with h5py.File('d.h5', 'w') as f:
+    for i, c in enumerate(('cat', 'dog', 'cat')):
+        f['g/p%d' % i] = np.frombuffer(b.getvalue(), 'u1')
+        f['g/p%d' % i].attrs['label'] = c
+PY
+	h5fs_mount d.h5
+	assert_eq "$(cd "$MNT" && find g.by-class/ -type f | sort | paste -sd' ')" \
+		"g.by-class/cat/p0.jpg g.by-class/cat/p2.jpg g.by-class/dog/p1.jpg"
+	assert_eq "$(stat -c %i:%h "$MNT/g/p1.jpg")" "$(stat -c %i:2 "$MNT/g.by-class/dog/p1.jpg")"
+	h5fs_unmount
+	h5fs_mount d.h5 view=classes
+	assert_eq "$(cd "$MNT" && find . -type f | sort | paste -sd' ')" "./g/cat/p0.jpg ./g/cat/p2.jpg ./g/dog/p1.jpg"
+}
+
+@test "a damaged attribute of a group costs its attributes, not its children" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    g = f.create_group('g')
+    g.attrs['QQ'] = np.int32(7)
+    g['d'] = [1, 2]
+    f['s'] = h5py.SoftLink('/g/d')
+b = bytearray(open('d.h5', 'rb').read())
+i = b.find(b'QQ\0\0\0\0\0\0')
+assert i > 0
+b[i + 8] = 0xff             # its datatype's version
+open('d.h5', 'wb').write(b)
+PY
+	h5fs_mount d.h5
+	ls -lR "$MNT" >/dev/null
+	assert_eq "$(tr -d ' ' <"$MNT/s.txt" | paste -sd,)" 1,2
+	grep -q '^/g	its attributes can not be read' "$MNT/.h5fs/errors"
+}
