@@ -39,7 +39,8 @@ DEFINE_CLEANUP(struct store *, store_close)
 enum store_change { STORE_SAME, STORE_CHANGED, STORE_REPLACED };
 /* Cheap (two system calls): compares FILE with what was opened. */
 enum store_change store_check(struct store *s);
-/* 0, or -ESTALE once FILE was changed in place: one system call a file. */
+/* 0, or -ESTALE once FILE was changed in place: one system call. The files it
+ * links to are looked at each 100 ms at most. */
 int store_fresh(struct store *s);
 /* Told with a notice at mount: "read without a lock: ...", or NULL. */
 const char *store_warning(const struct store *s);
@@ -94,7 +95,8 @@ struct link_page {
 	struct arena *arena;
 };
 void link_page_done(struct link_page *p);
-/* Links of a group from position `from` (0, then ->next), at most `max`. */
+/* Links of a group from position `from` (0, then ->next): at most `max`, or up to
+ * some millions, since each page costs a pass over the whole group. */
 int store_links(struct store *s, struct obj_id group, uint64_t from, size_t max,
 		struct link_page *ret_page);
 /* Follows a path from a group (absolute: from the root of its file) as HDF5

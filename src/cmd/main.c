@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - the program: which command. Without one, FILE is mounted. */
+#include <sys/resource.h>
+
 #include "h5fs/cmd.h"
 
 static const struct command commands[] = {
@@ -24,10 +26,24 @@ static const struct command *find(const char *word)
 	return NULL;
 }
 
+/* A descriptor is kept for each file that FILE links to: the soft limit of 1,024,
+ * made for select(), is soon reached. */
+static void raise_open_files(void)
+{
+	const rlim_t most = 65536;
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= most)
+		return;
+	l.rlim_cur = l.rlim_max < most ? l.rlim_max : most;
+	(void)setrlimit(RLIMIT_NOFILE, &l);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c = argc > 1 ? find(argv[1]) : NULL;
 
+	raise_open_files();
 	if (c && c->run)
 		return c->run(argc - 1, argv + 1);
 	/* A file may be called so. */

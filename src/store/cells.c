@@ -170,19 +170,6 @@ static int select_box(hid_t space, unsigned rank, const uint64_t *start,
 	return *ret_mem < 0 ? -EIO : 0;
 }
 
-static void tell_unreadable(struct dset *d, const uint64_t *start)
-{
-	uint64_t scaled[DT_MAX_RANK];
-
-	if (d->info.storage != STORAGE_CHUNKED) {
-		dset_fault(d, "can not be read", "check the file with h5dump");
-		return;
-	}
-	for (unsigned i = 0; i < d->info.rank; i++)
-		scaled[i] = start[i] / d->info.chunk[i];
-	chunk_unreadable(d, scaled);
-}
-
 static int read_pointing(struct dset *d, const uint64_t *start,
 			 const uint64_t *count, struct array *a)
 {
@@ -213,7 +200,7 @@ static int read_pointing(struct dset *d, const uint64_t *start,
 	stat_add(&s->stats.library_reads, 1);
 	s->denied = false;
 	if (H5Dread(set, mtype, mem, space, dxpl, a->data->data) < 0) {
-		tell_unreadable(d, start);
+		dset_unreadable(d, start);
 		return -EIO;
 	}
 	if (s->denied) {

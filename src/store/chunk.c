@@ -103,10 +103,12 @@ static int read_located(struct dset *d, const struct location *loc,
 		return r;
 	CLEANUP(store_unlockp) __attribute__((unused)) struct store *lock = s;
 	/* sizes in an index may be anything: never allocate past the file */
-	if (add_overflow(loc->addr, loc->size, &end) || loc->file >= s->nfiles ||
+	if (add_overflow(loc->addr, loc->size, &end) || loc->file >= store_nfiles(s) ||
 	    (!s->swmr && end > (uint64_t)s->files[loc->file]->st.st_size))
 		return -EIO;
-	r = blob_new(loc->size, &b);
+	r = store_file_unchanged(s, loc->file);
+	if (r == 0)
+		r = blob_new(loc->size, &b);
 	if (r == 0)
 		r = io_read_at(s->files[loc->file]->fd, b->data, loc->size,
 			       loc->addr);
@@ -159,7 +161,7 @@ static int decode(struct dset *d, const uint64_t *scaled,
 	return 0;
 }
 
-void chunk_unreadable(struct dset *d, const uint64_t *scaled)
+static void chunk_unreadable(struct dset *d, const uint64_t *scaled)
 {
 	char what[96];
 
@@ -181,19 +183,41 @@ void chunk_unreadable(struct dset *d, const uint64_t *scaled)
 		    "check the file with h5dump");
 }
 
-/* The chunk's part of the extent, laid out as in a whole chunk. */
+void dset_unreadable(struct dset *d, const uint64_t *start)
+{
+	uint64_t scaled[DT_MAX_RANK];
+
+	if (d->info.storage != STORAGE_CHUNKED) {
+		dset_fault(d, "can not be read", "check the file with h5dump");
+		return;
+	}
+	for (unsigned i = 0; i < d->info.rank; i++)
+		scaled[i] = start[i] / d->info.chunk[i];
+	chunk_unreadable(d, scaled);
+}
+
+/* The chunk's part of the extent. */
 static int read_through_library(struct dset *d, const uint64_t *scaled,
 				struct blob **ret_blob)
 {
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
-	hsize_t start[DT_MAX_RANK], count[DT_MAX_RANK], zero[DT_MAX_RANK] = { 0 };
-	hsize_t chunk[DT_MAX_RANK];
+	hsize_t start[DT_MAX_RANK], count[DT_MAX_RANK];
 	unsigned rank = d->info.rank;
+	size_t bytes = d->type->size;
 	hid_t set, mtype;
-	int r = blob_new(d->chunk_bytes, &b);
+	int r;
 
+	for (unsigned i = 0; i < rank; i++) {
+		start[i] = scaled[i] * d->info.chunk[i];
+		count[i] = chunk_dim(d, scaled, i);
+		bytes *= count[i]; /* no more than chunk_bytes */
+	}
+	r = blob_new(bytes, &b);
 	if (r < 0)
 		return r;
+	/* padding inside elements stays as it is, and what is not there may */
+	if (!dtype_is_number(d->type) || !d->fill)
+		memset(b->data, 0, b->size);
 	H5_GUARD(d->store);
 	CLEANUP(hid_closep) hid_t space = -1;
 	CLEANUP(hid_closep) hid_t mem = -1;
@@ -201,23 +225,11 @@ static int read_through_library(struct dset *d, const uint64_t *scaled,
 	r = dset_hid(d, &set, &mtype);
 	if (r < 0)
 		return r;
-	for (unsigned i = 0; i < rank; i++) {
-		uint64_t left;
-
-		chunk[i] = d->info.chunk[i];
-		start[i] = scaled[i] * d->info.chunk[i];
-		left = d->info.dims[i] - start[i];
-		count[i] = left < d->info.chunk[i] ? left : d->info.chunk[i];
-	}
-	/* padding inside elements stays as it is */
-	if (is_edge(d, scaled) || !dtype_is_number(d->type))
-		memset(b->data, 0, b->size);
 	space = H5Dget_space(set);
-	mem = H5Screate_simple((int)rank, chunk, NULL);
+	mem = H5Screate_simple((int)rank, count, NULL);
 	if (space < 0 || mem < 0 ||
 	    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count,
-				NULL) < 0 ||
-	    H5Sselect_hyperslab(mem, H5S_SELECT_SET, zero, NULL, count, NULL) < 0)
+				NULL) < 0)
 		return -EIO;
 	stat_add(&d->store->stats.library_reads, 1);
 	if (H5Dread(set, mtype, mem, space, H5P_DEFAULT, b->data) < 0) {
@@ -240,9 +252,12 @@ static int fill_chunk(void *arg, struct blob **ret_blob)
 	struct location loc = { 0 };
 	int r;
 
-	if (!f->d->info.direct)
-		return read_through_library(f->d, f->scaled, ret_blob);
 	r = locate(f->d, f->scaled, &loc);
+	if (!f->d->info.direct && r != 0 && r != -EIO)
+		return r;
+	/* of what is not there no box is filled, however large it says it is */
+	if (!f->d->info.direct && (r < 0 || loc.allocated || !f->d->fill))
+		return read_through_library(f->d, f->scaled, ret_blob);
 	if (r == -EIO)
 		chunk_fault(f->d, f->scaled, "its place can not be found",
 			    "the file is damaged; check it with h5dump");

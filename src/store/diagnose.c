@@ -83,6 +83,17 @@ static int64_t find_signature(int fd, uint64_t size)
 	return -ENOENT;
 }
 
+int superblock_flags(int fd, uint64_t size)
+{
+	int64_t base = find_signature(fd, size);
+	uint8_t sb[4]; /* version, sizes of offsets and lengths, flags */
+
+	if (base < 0 || io_read_at(fd, sb, sizeof(sb), (uint64_t)base + 8) < 0 ||
+	    sb[0] != 3)
+		return -EIO;
+	return sb[3];
+}
+
 /* The journal's folder beside FILE: a commit was under way. */
 static bool has_journal(const char *path)
 {

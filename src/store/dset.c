@@ -278,6 +278,26 @@ static int take_fill(hid_t dcpl, struct dset *d)
 	return 0;
 }
 
+#define KEPT_AT_LEAST (16u << 20)
+
+/* Of a chunk without filters the library reads what is asked for and no more;
+ * with filters it needs all of it, and so it is kept whatever its size. */
+static bool is_piecewise(const struct dset *d)
+{
+	struct cache_stats st;
+	uint64_t bytes = d->type->size, max;
+
+	if (d->info.storage != STORAGE_CHUNKED || d->info.direct ||
+	    d->info.nfilters)
+		return false;
+	for (unsigned i = 0; i < d->info.rank; i++)
+		bytes *= d->info.dims[i] < d->info.chunk[i] ? d->info.dims[i] :
+							      d->info.chunk[i];
+	cache_get_stats(d->store->cache, &st);
+	max = st.max_bytes / 8;
+	return bytes > (max > KEPT_AT_LEAST ? max : KEPT_AT_LEAST);
+}
+
 static int describe(struct dset *d)
 {
 	struct store *s = d->store;
@@ -310,6 +330,7 @@ static int describe(struct dset *d)
 			  d->info.storage == STORAGE_EXTERNAL ||
 			  (d->info.storage == STORAGE_CHUNKED &&
 			   filters_supported(d->filters, d->info.nfilters)));
+	d->piecewise = is_piecewise(d);
 	return 0;
 }
 

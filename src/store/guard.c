@@ -4,7 +4,10 @@
  *
  * A read-only mount locks out nobody: the shared lock is held around each
  * locate-and-read only. flock() belongs to the open file description, so it is
- * counted: the first user takes it, the last lets it go. */
+ * counted: the first user takes it, the last lets it go.
+ *
+ * Who waits for a writer waits lock_wait_ms at most: when one wait has ended in
+ * vain, those who come in the second after it are told so at once. */
 #include <stdio.h>
 #include <sys/file.h>
 #include <time.h>
@@ -13,6 +16,9 @@
 
 pthread_mutex_t store_h5 = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool silenced;
+
+#define LOOK_MS 100 /* between two looks at what is dear to look at */
+#define IN_VAIN_MS 1000
 
 static void sleep_ms(long ms)
 {
@@ -28,25 +34,6 @@ static bool same_state(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-int store_unchanged(struct store *s)
-{
-	struct stat st;
-
-	if (s->swmr) /* a writer appends, and what was read stays right */
-		return 0;
-	if (__atomic_load_n(&s->changed, __ATOMIC_ACQUIRE) == STORE_CHANGED)
-		return -ESTALE;
-	for (unsigned i = 0; i < __atomic_load_n(&s->nfiles, __ATOMIC_ACQUIRE);
-	     i++) {
-		if (fstat(s->files[i]->fd, &st) == 0 &&
-		    same_state(&st, &s->files[i]->st))
-			continue;
-		__atomic_store_n(&s->changed, STORE_CHANGED, __ATOMIC_RELEASE);
-		return -ESTALE;
-	}
-	return 0;
-}
-
 static uint64_t now_ms(void)
 {
 	struct timespec t;
@@ -55,21 +42,100 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+static bool is_same(const struct store_file *f)
+{
+	struct stat st;
+
+	return fstat(f->fd, &st) == 0 && same_state(&st, &f->st);
+}
+
+/* A SWMR writer appends, and what was read stays right, as long as it has FILE
+ * open: who comes after it may move what it likes. */
+static bool writer_is_there(const struct store_file *f)
+{
+	struct stat st;
+	int flags;
+
+	if (fstat(f->fd, &st) < 0 || st.st_size < f->st.st_size)
+		return false;
+	flags = superblock_flags(f->fd, (uint64_t)st.st_size);
+	return flags >= 0 && (flags & FLAG_WRITE) && (flags & FLAG_SWMR);
+}
+
+/* One caller each LOOK_MS looks at all the rest. */
+static bool is_time_to_look(struct store *s)
+{
+	uint64_t last = __atomic_load_n(&s->looked_ms, __ATOMIC_RELAXED);
+	uint64_t now = now_ms();
+
+	return now - last >= LOOK_MS &&
+	       __atomic_compare_exchange_n(&s->looked_ms, &last, now, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static bool rest_is_same(struct store *s)
+{
+	if (s->swmr)
+		return writer_is_there(s->files[0]);
+	for (unsigned i = 1; i < store_nfiles(s); i++)
+		if (!is_same(s->files[i]))
+			return false;
+	return true;
+}
+
+static int stale(struct store *s)
+{
+	__atomic_store_n(&s->changed, STORE_CHANGED, __ATOMIC_RELEASE);
+	return -ESTALE;
+}
+
+int store_unchanged(struct store *s)
+{
+	if (__atomic_load_n(&s->changed, __ATOMIC_ACQUIRE) == STORE_CHANGED)
+		return -ESTALE;
+	if (!s->swmr && !is_same(s->files[0]))
+		return stale(s);
+	if ((s->swmr || store_nfiles(s) > 1) && is_time_to_look(s) &&
+	    !rest_is_same(s))
+		return stale(s);
+	return 0;
+}
+
+int store_file_unchanged(struct store *s, unsigned file)
+{
+	return file == 0 || s->swmr || is_same(s->files[file]) ? 0 : stale(s);
+}
+
+/* No locks here: NFS, Lustre and the like (rule F2). */
+static bool means_no_locks(int error)
+{
+	return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP ||
+	       error == EINVAL;
+}
+
 /* since: when the caller began to wait, be it for another who waits here. */
 static int wait_for_lock(struct store *s, uint64_t since)
 {
 	unsigned step = 1;
 
 	while (flock(s->files[0]->fd, LOCK_SH | LOCK_NB) < 0) {
+		uint64_t now;
+
 		if (errno == EINTR)
 			continue;
-		if (errno != EWOULDBLOCK) {
-			/* ENOLCK, ENOSYS: NFS, Lustre (rule F2) */
+		if (means_no_locks(errno)) {
 			s->nolock = true;
 			return 0;
 		}
-		if (now_ms() - since >= s->lock_wait_ms)
+		if (errno != EWOULDBLOCK)
+			return -EIO;
+		now = now_ms();
+		if (s->gave_up_ms && now - s->gave_up_ms < IN_VAIN_MS)
 			return -EAGAIN;
+		if (now - since >= s->lock_wait_ms) {
+			s->gave_up_ms = now;
+			return -EAGAIN;
+		}
 		sleep_ms(step);
 		step = step < 50 ? step * 2 : 50;
 	}

@@ -4,12 +4,12 @@
  * One walk over all groups in order of path (shortest, then bytewise first), so
  * that the first path that leads to a group is its own; external links to groups
  * are followed. Made when first asked for: only references and groups with
- * several links need it. */
+ * several links need it. It is made once: what damage or its bound cuts off has
+ * no path. */
 #include <stdio.h>
 
 #include "store_int.h"
 
-#define MAX_ENTRIES (4u << 20)
 #define NONE UINT32_MAX
 
 struct entry {
@@ -29,6 +29,7 @@ struct pending { /* a group to be walked */
 };
 struct names {
 	struct arena *arena;
+	uint32_t max; /* entries */
 	struct entry *entries;
 	uint32_t count, cap;
 	uint32_t *hash;
@@ -37,13 +38,20 @@ struct names {
 	size_t nheap, heap_cap;
 };
 
+static void drop_pending(struct names *n)
+{
+	for (size_t i = 0; i < n->nheap; i++)
+		free(n->heap[i].path);
+	free(n->heap);
+	n->heap = NULL;
+	n->nheap = n->heap_cap = 0;
+}
+
 void names_free(struct names *n)
 {
 	if (!n)
 		return;
-	for (size_t i = 0; i < n->nheap; i++)
-		free(n->heap[i].path);
-	free(n->heap);
+	drop_pending(n);
 	free(n->hash);
 	free(n->entries);
 	arena_free(n->arena);
@@ -95,7 +103,7 @@ static int add(struct names *n, const struct entry *e)
 
 	if (r < 0)
 		return r;
-	if (n->count == MAX_ENTRIES)
+	if (n->count >= n->max)
 		return -E2BIG;
 	if (n->count == n->cap) {
 		uint32_t cap = n->cap ? n->cap * 2 : 256;
@@ -234,6 +242,25 @@ static int take_link(struct names *n, const char *path, uint32_t parent,
 	return push(n, p);
 }
 
+/* The links of one page that have an object behind them. */
+static int take_links(struct store *s, struct names *n, hid_t group,
+		      const char *path, uint32_t self,
+		      const struct link_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		struct link l;
+		int r;
+
+		if (set->links[i].kind == LINK_SOFT)
+			continue;
+		link_finish(s, group, &set->links[i], set->arena, &l);
+		r = l.resolved == 0 ? take_link(n, path, self, &l) : 0;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int walk_group(struct store *s, struct names *n, const struct pending *g)
 {
 	CLEANUP(hid_closep) hid_t h = -1;
@@ -248,45 +275,41 @@ static int walk_group(struct store *s, struct names *n, const struct pending *g)
 	if (h < 0 || H5Iget_type(h) != H5I_GROUP)
 		return 0; /* damaged: nothing is below it */
 	do {
-		struct link_page page = { 0 };
+		CLEANUP(link_set_done) struct link_set set = { 0 };
 
-		r = arena_new(&page.arena);
-		if (r < 0)
-			return r;
-		r = links_read(s, h, from, 4096, &page);
-		for (size_t i = 0; r == 0 && i < page.count; i++)
-			if (page.links[i].resolved == 0 &&
-			    page.links[i].kind != LINK_SOFT)
-				r = take_link(n, g->path, self, &page.links[i]);
-		from = page.next;
-		link_page_done(&page);
+		r = links_collect(s, h, from, 4096, &set);
+		if (r == 0)
+			r = take_links(s, n, h, g->path, self, &set);
+		from = set.next;
 	} while (r == 0 && from);
 	return r == -EIO ? 0 : r;
+}
+
+static int push_root(struct store *s, struct names *n)
+{
+	CLEANUP(hid_closep) hid_t root = H5Oopen(s->file, "/", H5P_DEFAULT);
+	struct pending p = { .len = 1, .parent = NONE, .name = "" };
+	struct obj_info info;
+	int r = root < 0 ? -EIO : object_info(s, root, &info);
+
+	if (r < 0)
+		return r;
+	p.id = info.id;
+	p.path = strdup("/");
+	return p.path ? push(n, p) : -ENOMEM;
 }
 
 static int build(struct store *s)
 {
 	CLEANUP(names_freep) struct names *n = calloc(1, sizeof(*n));
-	CLEANUP(hid_closep) hid_t root = H5Oopen(s->file, "/", H5P_DEFAULT);
-	struct obj_info info;
-	struct pending p = { 0 };
 	int r;
 
 	if (!n)
 		return -ENOMEM;
-	r = root < 0 ? -EIO : object_info(s, root, &info);
+	n->max = s->names_max;
+	r = arena_new(&n->arena);
 	if (r == 0)
-		r = arena_new(&n->arena);
-	if (r < 0)
-		return r;
-	p.path = strdup("/");
-	p.len = 1;
-	p.id = info.id;
-	p.parent = NONE;
-	p.name = "";
-	if (!p.path)
-		return -ENOMEM;
-	r = push(n, p);
+		r = push_root(s, n);
 	while (r == 0 && n->nheap) {
 		struct pending g = pop(n);
 
@@ -294,8 +317,9 @@ static int build(struct store *s)
 			r = walk_group(s, n, &g);
 		free(g.path);
 	}
-	if (r < 0)
+	if (r == -ENOMEM) /* may go well the next time */
 		return r;
+	drop_pending(n);
 	s->names = TAKE(n);
 	return 0;
 }

@@ -8,7 +8,7 @@ hid_t object_open(struct store *s, struct obj_id id)
 {
 	hid_t file;
 
-	if (id.file >= s->nfiles)
+	if (id.file >= store_nfiles(s))
 		return -1;
 	file = id.file ? s->files[id.file]->hid : s->file;
 	return file > 0 ? H5Oopen_by_addr(file, id.addr) : -1;
@@ -68,43 +68,55 @@ int store_root(struct store *s, struct obj_info *ret_info)
 }
 
 struct link_iter {
-	struct link_page *page;
+	struct link_set *set;
 	size_t max;
-	haddr_t *addrs;
-	size_t *val_sizes;
 	int error;
 };
+
+static int grow_links(struct link_set *set)
+{
+	size_t cap = set->cap ? set->cap * 2 : 64;
+	struct raw_link *grown;
+
+	if (set->count < set->cap)
+		return 0;
+	grown = realloc(set->links, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	set->links = grown;
+	set->cap = cap;
+	return 0;
+}
 
 static herr_t take_link(hid_t group, const char *name, const H5L_info_t *li,
 			void *arg)
 {
 	struct link_iter *it = arg;
-	struct link *l;
+	struct link_set *set = it->set;
+	struct raw_link l = { 0 };
 
 	(void)group;
-	if (it->page->count == it->max)
+	if (set->count == it->max)
 		return 1;
-	l = &it->page->links[it->page->count];
-	memset(l, 0, sizeof(*l));
 	switch (li->type) {
 	case H5L_TYPE_HARD:
-		l->kind = LINK_HARD;
-		it->addrs[it->page->count] = li->u.address;
+		l.kind = LINK_HARD;
+		l.where = li->u.address;
 		break;
 	case H5L_TYPE_SOFT:
 	case H5L_TYPE_EXTERNAL:
-		l->kind = li->type == H5L_TYPE_SOFT ? LINK_SOFT : LINK_EXTERNAL;
-		it->val_sizes[it->page->count] = li->u.val_size;
+		l.kind = li->type == H5L_TYPE_SOFT ? LINK_SOFT : LINK_EXTERNAL;
+		l.where = li->u.val_size;
 		break;
 	default: /* user-defined: nobody here can follow it */
 		return 0;
 	}
-	l->name = arena_strdup(it->page->arena, name);
-	if (!l->name) {
+	l.name = arena_strdup(set->arena, name);
+	if (!l.name || grow_links(set) < 0) {
 		it->error = -ENOMEM;
 		return -1;
 	}
-	it->page->count++;
+	set->links[set->count++] = l;
 	return 0;
 }
 
@@ -155,16 +167,19 @@ static int resolve_name(struct store *s, hid_t group, const char *name,
 	return object_info(s, obj, ret_info);
 }
 
-static void finish_link(struct store *s, hid_t group, struct link *l,
-			haddr_t addr, size_t val_size, struct arena *a)
+void link_finish(struct store *s, hid_t group, const struct raw_link *raw,
+		 struct arena *a, struct link *l)
 {
 	int r;
 
+	memset(l, 0, sizeof(*l));
+	l->name = raw->name;
+	l->kind = raw->kind;
 	if (l->kind == LINK_HARD) {
-		resolve_hard(s, group, addr, l);
+		resolve_hard(s, group, raw->where, l);
 		return;
 	}
-	r = read_value(group, l, val_size, a);
+	r = read_value(group, l, raw->where, a);
 	if (r < 0) {
 		l->target = (char *)"";
 		l->target_file = (char *)"";
@@ -202,19 +217,20 @@ static bool links_decode(hid_t group)
 	return true;
 }
 
-int links_read(struct store *s, hid_t group, uint64_t from, size_t max,
-	       struct link_page *page)
+/* The library makes and sorts a table of all links for each call, so that a
+ * group read in small pieces costs the square of its size. */
+int links_collect(struct store *s, hid_t group, uint64_t from, size_t max,
+		  struct link_set *set)
 {
-	CLEANUP(freep) haddr_t *addrs = calloc(max, sizeof(*addrs));
-	CLEANUP(freep) size_t *sizes = calloc(max, sizeof(*sizes));
-	struct link_iter it = { page, max, addrs, sizes, 0 };
+	struct link_iter it = { set, max, 0 };
 	hsize_t at = from;
 	herr_t r;
 
+	if (it.max < s->links_at_once)
+		it.max = s->links_at_once;
 	if (from == 0 && !links_decode(group))
 		return -EIO;
-	page->links = arena_alloc(page->arena, max * sizeof(*page->links));
-	if (!page->links || !addrs || !sizes)
+	if (!set->arena && arena_new(&set->arena) < 0)
 		return -ENOMEM;
 	r = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &at, take_link, &it);
 	if (it.error < 0)
@@ -222,11 +238,15 @@ int links_read(struct store *s, hid_t group, uint64_t from, size_t max,
 	if (r < 0)
 		return -EIO;
 	/* stopped before the link it was given: the library counts that one */
-	page->next = r > 0 ? (at > from ? at - 1 : 0) : 0;
-	for (size_t i = 0; i < page->count; i++)
-		finish_link(s, group, &page->links[i], addrs[i], sizes[i],
-			    page->arena);
+	set->next = r > 0 ? (at > from ? at - 1 : 0) : 0;
 	return 0;
+}
+
+void link_set_done(struct link_set *set)
+{
+	arena_free(set->arena);
+	free(set->links);
+	memset(set, 0, sizeof(*set));
 }
 
 void link_page_done(struct link_page *p)
@@ -258,33 +278,52 @@ int store_link_count(struct store *s, struct obj_id group, uint64_t *ret_count)
 	return 0;
 }
 
+static int collect(struct store *s, struct obj_id group, uint64_t from,
+		   size_t max, struct link_set *set)
+{
+	H5_GUARD(s);
+	CLEANUP(hid_closep) hid_t g = open_group(s, group);
+
+	return g < 0 ? -EIO : links_collect(s, g, from, max, set);
+}
+
+static int finish(struct store *s, struct obj_id group,
+		  const struct link_set *set, size_t from, size_t n,
+		  struct link *ret_links)
+{
+	H5_GUARD(s);
+	CLEANUP(hid_closep) hid_t g = open_group(s, group);
+
+	if (g < 0)
+		return -EIO;
+	for (size_t i = from; i < from + n; i++)
+		link_finish(s, g, &set->links[i], set->arena, &ret_links[i]);
+	return 0;
+}
+
+/* Others get a turn between so many links of a large group. */
+#define LINKS_A_TURN 4096
+
 int store_links(struct store *s, struct obj_id group, uint64_t from, size_t max,
 		struct link_page *ret_page)
 {
-	struct link_page page = { 0 };
-	uint64_t n = 0;
-	int r = store_link_count(s, group, &n);
+	CLEANUP(link_set_done) struct link_set set = { 0 };
+	struct link *links = NULL;
+	int r = collect(s, group, from, max, &set);
 
 	if (r < 0)
 		return r;
-	if (n > from && n - from < max)
-		max = (size_t)(n - from);
-	if (n <= from)
-		max = 1;
-	r = arena_new(&page.arena);
+	links = arena_alloc(set.arena, set.count * sizeof(*links));
+	if (!links)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < set.count; i += LINKS_A_TURN)
+		r = finish(s, group, &set, i,
+			   set.count - i < LINKS_A_TURN ? set.count - i :
+							  LINKS_A_TURN, links);
 	if (r < 0)
 		return r;
-	{
-		H5_GUARD(s);
-		CLEANUP(hid_closep) hid_t g = open_group(s, group);
-
-		r = g < 0 ? -EIO : links_read(s, g, from, max, &page);
-	}
-	if (r < 0) {
-		link_page_done(&page);
-		return r;
-	}
-	*ret_page = page;
+	*ret_page = (struct link_page){ set.count, links, set.next,
+					TAKE(set.arena) };
 	return 0;
 }
 
@@ -304,7 +343,7 @@ const char *store_file_name(struct store *s, uint32_t file)
 	size_t n = strlen(s->dir);
 	const char *path;
 
-	if (file >= __atomic_load_n(&s->nfiles, __ATOMIC_ACQUIRE))
+	if (file >= store_nfiles(s))
 		return "?";
 	path = s->files[file]->path;
 	return !strncmp(path, s->dir, n) && path[n] == '/' ? path + n + 1 : path;

@@ -107,6 +107,8 @@ static int check_selection(const struct dset *d, const uint64_t *start,
 			return -EOVERFLOW;
 		if (count[i] == 0)
 			continue;
+		if (count[i] == 1 && sel->step[i]) /* whatever it was */
+			sel->step[i] = 1;
 		if (sel->step[i] == 0 ||
 		    mul_overflow(count[i] - 1, sel->step[i], &last) ||
 		    add_overflow(last, start[i], &last) ||
@@ -126,27 +128,16 @@ static int check_selection(const struct dset *d, const uint64_t *start,
 
 /* ---- chunked ---- */
 
-/* The part of the selection that lies in chunk `scaled`: first selected index
- * inside the chunk, how many, and which of the result is the first. False: none. */
-static bool clip(const struct dset *d, const struct selection *sel, unsigned i,
-		 uint64_t scaled, uint64_t *ret_in, uint64_t *ret_n,
-		 uint64_t *ret_out)
+/* How many of the selected indices from the k-th on lie in the k-th's chunk;
+ * *ret_in: where in the chunk that one is. */
+static uint64_t clip(const struct dset *d, const struct selection *sel,
+		     unsigned i, uint64_t k, uint64_t *ret_in)
 {
-	uint64_t lo = scaled * d->info.chunk[i], step = sel->step[i];
-	uint64_t hi = d->info.dims[i] - lo < d->info.chunk[i] ?
-			      d->info.dims[i] : lo + d->info.chunk[i];
-	uint64_t k = lo > sel->start[i] ? (lo - sel->start[i] + step - 1) / step :
-					  0;
-	uint64_t first = sel->start[i] + k * step;
+	uint64_t in = (sel->start[i] + k * sel->step[i]) % d->info.chunk[i];
+	uint64_t n = (d->info.chunk[i] - 1 - in) / sel->step[i] + 1;
 
-	if (k >= sel->count[i] || first >= hi)
-		return false;
-	*ret_in = first - lo;
-	*ret_n = (hi - 1 - first) / step + 1;
-	if (*ret_n > sel->count[i] - k)
-		*ret_n = sel->count[i] - k;
-	*ret_out = k;
-	return true;
+	*ret_in = in;
+	return n < sel->count[i] - k ? n : sel->count[i] - k;
 }
 
 /* Strides of the source are 0: the one fill value everywhere. */
@@ -158,24 +149,29 @@ static void fill_box(const struct dset *d, struct box *b, uint8_t *dst)
 		clear_box(b, 0, dst);
 }
 
+/* The chunk in which selected index k[i] of each axis i is the first. */
 static int copy_from_chunk(struct dset *d, const struct selection *sel,
-			   const uint64_t *scaled, uint8_t *buf)
+			   const uint64_t *k, uint8_t *buf)
 {
 	CLEANUP(blob_unrefp) struct blob *chunk = NULL;
 	struct box b = { .rank = d->info.rank, .size = d->type->size };
 	int64_t stride = d->type->size, from = 0, to = 0;
+	uint64_t scaled[DT_MAX_RANK];
 	int r;
 
 	for (unsigned i = b.rank; i-- > 0;) {
-		uint64_t in, out;
+		uint64_t in, step;
 
-		if (!clip(d, sel, i, scaled[i], &in, &b.count[i], &out))
-			return 0;
-		b.src[i] = stride * (int64_t)sel->step[i];
+		scaled[i] = (sel->start[i] + k[i] * sel->step[i]) /
+			    d->info.chunk[i];
+		b.count[i] = clip(d, sel, i, k[i], &in);
+		/* a step that leaves the chunk may be of any size */
+		step = b.count[i] > 1 ? sel->step[i] : 1;
+		b.src[i] = stride * (int64_t)step;
 		b.dst[i] = sel->stride[i];
 		from += stride * (int64_t)in;
-		to += sel->stride[i] * (int64_t)out;
-		stride *= (int64_t)d->info.chunk[i];
+		to += sel->stride[i] * (int64_t)k[i];
+		stride *= (int64_t)chunk_dim(d, scaled, i);
 	}
 	r = chunk_get(d, scaled, &chunk);
 	if (r < 0)
@@ -190,26 +186,24 @@ static int copy_from_chunk(struct dset *d, const struct selection *sel,
 	return 0;
 }
 
+/* Chunk by chunk, but only those in which something is selected. */
 static int read_chunked(struct dset *d, const struct selection *sel, uint8_t *buf)
 {
-	uint64_t first[DT_MAX_RANK], last[DT_MAX_RANK], at[DT_MAX_RANK];
-	unsigned rank = d->info.rank;
+	uint64_t k[DT_MAX_RANK] = { 0 };
 
-	for (unsigned i = 0; i < rank; i++) {
-		first[i] = at[i] = sel->start[i] / d->info.chunk[i];
-		last[i] = (sel->start[i] + (sel->count[i] - 1) * sel->step[i]) /
-			  d->info.chunk[i];
-	}
 	for (;;) {
-		int r = copy_from_chunk(d, sel, at, buf);
-		unsigned i = rank;
+		int r = copy_from_chunk(d, sel, k, buf);
+		unsigned i = d->info.rank;
 
 		if (r < 0)
 			return r;
 		while (i-- > 0) {
-			if (at[i]++ < last[i])
+			uint64_t in;
+
+			k[i] += clip(d, sel, i, k[i], &in);
+			if (k[i] < sel->count[i])
 				break;
-			at[i] = first[i];
+			k[i] = 0;
 		}
 		if (i == UINT32_MAX)
 			return 0;
@@ -228,6 +222,9 @@ static int read_bytes(struct dset *d, uint8_t *buf, uint64_t n, uint64_t offset)
 
 		if (add_overflow(d->addr, offset, &at) || at > INT64_MAX)
 			return -EIO;
+		r = store_file_unchanged(s, d->info.obj.id.file);
+		if (r < 0)
+			return r;
 		stat_add(&s->stats.bytes_read, n);
 		return io_read_at(s->files[d->info.obj.id.file]->fd, buf, n, at);
 	}
@@ -242,6 +239,9 @@ static int read_bytes(struct dset *d, uint8_t *buf, uint64_t n, uint64_t offset)
 		part = g->size - offset < n ? g->size - offset : n;
 		if (g->file == UINT32_MAX) /* told when it was opened */
 			return -EACCES;
+		r = store_file_unchanged(s, g->file);
+		if (r < 0)
+			return r;
 		if (add_overflow(g->offset, offset, &at) || at > INT64_MAX)
 			return -EIO;
 		stat_add(&s->stats.bytes_read, part);
@@ -378,7 +378,7 @@ int dset_read_library(struct dset *d, const uint64_t *start,
 	stat_add(&s->stats.library_reads, 1);
 	s->denied = false;
 	if (H5Dread(set, mtype, mem, space, H5P_DEFAULT, buf) < 0) {
-		dset_fault(d, "can not be read", "check the file with h5dump");
+		dset_unreadable(d, start);
 		return -EIO;
 	}
 	if (s->denied) { /* the library shows a fill value instead */
@@ -401,18 +401,23 @@ static void fill_all(const struct dset *d, uint64_t n, uint8_t *buf)
 }
 
 static int read_selection(struct dset *d, const struct selection *sel,
-			  const uint64_t *step, uint8_t *buf)
+			  uint8_t *buf)
 {
 	int r;
 
 	if (sel->total == 0)
 		return 0;
-	if (d->info.storage == STORAGE_CHUNKED)
+	if (d->info.storage == STORAGE_CHUNKED && !d->piecewise)
 		return read_chunked(d, sel, buf);
 	if (!d->info.direct) {
-		if (!dtype_is_number(d->type)) /* the padding inside */
+		/* the library leaves padding as it is, and what is not there
+		 * where its fill time is "never" */
+		if (dtype_is_number(d->type))
+			fill_all(d, sel->total, buf);
+		else
 			memset(buf, 0, sel->total * d->type->size);
-		return dset_read_library(d, sel->start, sel->count, step, buf);
+		return dset_read_library(d, sel->start, sel->count, sel->step,
+					 buf);
 	}
 	if (d->info.storage == STORAGE_CONTIGUOUS && d->addr == UINT64_MAX) {
 		fill_all(d, sel->total, buf);
@@ -433,14 +438,14 @@ int dset_read(struct dset *d, const uint64_t *start, const uint64_t *count,
 	if (dtype_has_pointers(d->type))
 		return -EINVAL;
 	r = check_selection(d, start, count, step, &sel);
-	return r < 0 ? r : read_selection(d, &sel, step, buf);
+	return r < 0 ? r : read_selection(d, &sel, buf);
 }
 
 /* All of the hyperslab in one chunk? */
 static bool in_one_chunk(const struct dset *d, const struct selection *sel,
 			 uint64_t *scaled)
 {
-	if (d->info.storage != STORAGE_CHUNKED)
+	if (d->info.storage != STORAGE_CHUNKED || d->piecewise)
 		return false;
 	for (unsigned i = 0; i < d->info.rank; i++) {
 		scaled[i] = sel->start[i] / d->info.chunk[i];
@@ -471,7 +476,7 @@ static int borrow_chunk(struct dset *d, const struct selection *sel,
 		sp.stride[i] = stride;
 		at += stride * (int64_t)(sel->start[i] -
 					 scaled[i] * d->info.chunk[i]);
-		stride *= (int64_t)d->info.chunk[i];
+		stride *= (int64_t)chunk_dim(d, scaled, i);
 	}
 	sp.owner = chunk;
 	sp.base = chunk->data + at;
@@ -496,7 +501,7 @@ int dset_borrow(struct dset *d, const uint64_t *start, const uint64_t *count,
 		return borrow_chunk(d, &sel, scaled, ret_span);
 	r = blob_new(sel.total * d->type->size, &b);
 	if (r == 0)
-		r = read_selection(d, &sel, NULL, b->data);
+		r = read_selection(d, &sel, b->data);
 	if (r < 0)
 		return r;
 	memset(ret_span, 0, sizeof(*ret_span));

@@ -135,10 +135,6 @@ static hid_t make_fapl(struct store *s)
 	return r;
 }
 
-/* Superblock status flags (version 3): the file is open for writing, by SWMR. */
-#define FLAG_WRITE 0x01
-#define FLAG_SWMR 0x04
-
 static int open_h5(struct store *s, unsigned flags, char **ret_why)
 {
 	char message[160];
@@ -200,6 +196,8 @@ int store_open(const char *path, const struct store_options *opts,
 	s->cache = opts->cache;
 	s->faults = opts->faults;
 	s->lock_wait_ms = opts->lock_wait_ms ? opts->lock_wait_ms : 10000;
+	s->names_max = STORE_MAX_NAMES;
+	s->links_at_once = STORE_LINKS_AT_ONCE;
 	s->serial = __atomic_add_fetch(&next_serial, 1, __ATOMIC_RELAXED);
 	s->file = s->driver = -1;
 	r = set_paths(s, path, &reason);
@@ -262,13 +260,15 @@ enum store_change store_check(struct store *s)
 	    (now.st_ino != s->files[0]->st.st_ino ||
 	     now.st_dev != s->files[0]->st.st_dev))
 		return STORE_REPLACED;
+	if (store_unchanged(s) < 0)
+		return STORE_CHANGED;
 	if (s->swmr)
 		return stat(s->path, &now) == 0 &&
 		       (now.st_mtim.tv_sec != s->files[0]->st.st_mtim.tv_sec ||
 			now.st_mtim.tv_nsec != s->files[0]->st.st_mtim.tv_nsec ||
 			now.st_size != s->files[0]->st.st_size) ?
 			       STORE_CHANGED : STORE_SAME;
-	return store_unchanged(s) < 0 ? STORE_CHANGED : STORE_SAME;
+	return STORE_SAME;
 }
 
 int store_fresh(struct store *s)

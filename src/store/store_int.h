@@ -12,6 +12,8 @@
 #include "h5fs/store.h"
 
 #define STORE_MAX_FILES 4096
+#define STORE_MAX_NAMES (4u << 20)
+#define STORE_LINKS_AT_ONCE (4u << 20)
 #define STORE_OPEN_DATASETS 64
 #define STORE_MAX_FILTERS 32
 
@@ -38,10 +40,12 @@ struct store {
 	struct cache *cache;
 	struct faults *faults;
 	unsigned lock_wait_ms;
+	uint32_t names_max; /* objects that names.c keeps */
+	size_t links_at_once; /* whatever the size of a page */
 	uint64_t serial; /* of this generation, in cache keys */
 	bool swmr;
-	bool nolock; /* the file system has no locks */
 	int changed; /* atomic; an enum store_change */
+	uint64_t looked_ms; /* atomic; when all that is dear was looked at */
 
 	/* under store_h5: */
 	hid_t file;
@@ -52,9 +56,11 @@ struct store {
 	bool denied; /* the driver refused a path since it was cleared */
 	struct names *names;
 
-	pthread_mutex_t io; /* lock_users and files[] */
+	pthread_mutex_t io; /* what follows, and files[] */
+	bool nolock; /* the file system has no locks */
 	unsigned lock_users; /* who hold the shared lock on FILE */
-	unsigned nfiles;
+	uint64_t gave_up_ms; /* when a wait for a writer ended in vain; 0: none */
+	unsigned nfiles; /* atomic; grows once files[] is written */
 	struct store_file *files[STORE_MAX_FILES];
 
 	struct store_stats stats; /* atomic */
@@ -91,8 +97,15 @@ static inline void store_unlockp(struct store **s)
 		return guard_error_;                                           \
 	CLEANUP(store_leavep)                                                  \
 	__attribute__((unused)) struct store *guard_ = (s)
-/* 0 when FILE is as it was opened; under the lock. */
+/* 0 when FILE is as it was opened; under the lock. The other files are looked at
+ * now and then. */
 int store_unchanged(struct store *s);
+/* The same of one of the other files, which is about to be read. */
+int store_file_unchanged(struct store *s, unsigned file);
+static inline unsigned store_nfiles(struct store *s)
+{
+	return __atomic_load_n(&s->nfiles, __ATOMIC_ACQUIRE);
+}
 /* What the library said last on this thread, innermost, as one line. */
 void store_h5_message(char *buf, size_t size);
 
@@ -124,6 +137,10 @@ int heap_check(int fd, uint64_t addr, uint64_t file_size);
  * *ret_flags: the status flags of a version-3 superblock. */
 int diagnose(int fd, uint64_t size, const char *path, unsigned *ret_flags,
 	     char **ret_why);
+#define FLAG_WRITE 0x01 /* the file is open for writing, */
+#define FLAG_SWMR 0x04	/* by SWMR */
+/* The status flags as they are now; -EIO: no superblock of version 3. */
+int superblock_flags(int fd, uint64_t size);
 
 /* ---- type.c ---- */
 struct type_map {
@@ -138,8 +155,25 @@ hid_t type_to_h5(const struct dtype *t);
 /* ---- object.c ---- */
 hid_t object_open(struct store *s, struct obj_id id);
 int object_info(struct store *s, hid_t obj, struct obj_info *ret_info);
-int links_read(struct store *s, hid_t group, uint64_t from, size_t max,
-	       struct link_page *page);
+/* A link as it is listed, before anybody looks where it leads. */
+struct raw_link {
+	char *name; /* in the set's arena */
+	uint64_t where; /* HARD: address; otherwise size of its value */
+	enum link_kind kind;
+};
+struct link_set {
+	struct raw_link *links;
+	size_t count, cap;
+	uint64_t next; /* as in a link_page */
+	struct arena *arena;
+};
+void link_set_done(struct link_set *set);
+/* Under the guard, into an empty set: at most max links, or links_at_once. */
+int links_collect(struct store *s, hid_t group, uint64_t from, size_t max,
+		  struct link_set *set);
+/* Fills *l, whose strings are in a, or the set's. */
+void link_finish(struct store *s, hid_t group, const struct raw_link *raw,
+		 struct arena *a, struct link *l);
 
 /* ---- names.c ---- */
 void names_free(struct names *n);
@@ -188,6 +222,7 @@ struct dset {
 	uint64_t chunk_bytes; /* in memory and, where direct, in the file */
 	uint64_t nchunks[DT_MAX_RANK];
 	bool raw_edges; /* partial edge chunks are stored unfiltered */
+	bool piecewise; /* read by the library, and too large to be kept */
 	struct filter filters[STORE_MAX_FILTERS];
 	uint64_t addr;	 /* CONTIGUOUS; UINT64_MAX: not allocated */
 	unsigned nsegments;
@@ -199,11 +234,21 @@ struct dset {
 };
 /* The open dataset and its memory type, under the guard. */
 int dset_hid(struct dset *d, hid_t *ret_hid, hid_t *ret_mtype);
-/* Decoded chunk in memory form; *ret_blob NULL: not allocated, all fill. */
+/* Decoded chunk in memory form, with dims as chunk_dim() says; *ret_blob NULL:
+ * not allocated, all fill. */
 int chunk_get(struct dset *d, const uint64_t *scaled, struct blob **ret_blob);
-/* The fault of a chunk that the library could not read: which filter is missing,
- * if one is. */
-void chunk_unreadable(struct dset *d, const uint64_t *scaled);
+/* Of a chunk that the library reads only what lies in the extent is kept. */
+static inline uint64_t chunk_dim(const struct dset *d, const uint64_t *scaled,
+				 unsigned i)
+{
+	uint64_t chunk = d->info.chunk[i];
+	uint64_t left = d->info.dims[i] - scaled[i] * chunk;
+
+	return d->info.direct || left > chunk ? chunk : left;
+}
+/* The fault of elements from start on that the library could not read: in which
+ * chunk, and which filter is missing, if one is. */
+void dset_unreadable(struct dset *d, const uint64_t *start);
 /* Through H5Dread; mem dims are count, packed. */
 int dset_read_library(struct dset *d, const uint64_t *start,
 		      const uint64_t *count, const uint64_t *step, void *buf);

@@ -121,7 +121,8 @@ static int remember_file(struct store *s, int fd, char *path)
 		f->key = hash_bytes(rel, strlen(rel), 1);
 	}
 	s->files[s->nfiles] = f;
-	return (int)s->nfiles++;
+	/* readers hold no lock: what they may index is written */
+	return (int)__atomic_fetch_add(&s->nfiles, 1, __ATOMIC_RELEASE);
 }
 
 int store_add_file(struct store *s, const char *name)

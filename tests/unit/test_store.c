@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -15,6 +16,26 @@
 
 static char dir[] = "/tmp/h5fs-store-XXXXXX";
 static uint32_t seed = 1;
+
+/* In place of the C library's: what a file system without locks answers, and
+ * how often files are looked at. */
+static int flock_error;
+static unsigned long looks;
+
+int flock(int fd, int op)
+{
+	if (flock_error && op != LOCK_UN) {
+		errno = flock_error;
+		return -1;
+	}
+	return (int)syscall(SYS_flock, fd, op);
+}
+
+int fstat(int fd, struct stat *st)
+{
+	__atomic_fetch_add(&looks, 1, __ATOMIC_RELAXED);
+	return fstatat(fd, "", st, AT_EMPTY_PATH);
+}
 
 static uint32_t dice(uint32_t n)
 {
@@ -698,6 +719,122 @@ static void what_types_say(void)
 	done(&o);
 }
 
+/* ---- chunks of any size ---- */
+
+static void add_12_bits(hid_t file, const char *name, hsize_t chunk, hsize_t n,
+			bool gzip, const uint16_t *data)
+{
+	hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), set;
+	hid_t type = twelve_bits(H5T_STD_U16LE);
+	hsize_t max = H5S_UNLIMITED;
+	hid_t space = H5Screate_simple(1, &n, &max);
+	const int seven = 7;
+
+	H5Pset_chunk(dcpl, 1, &chunk);
+	H5Pset_fill_value(dcpl, H5T_NATIVE_INT, &seven);
+	H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER);
+	if (gzip)
+		H5Pset_deflate(dcpl, 1);
+	set = H5Dcreate2(file, name, type, space, PD, dcpl, PD);
+	CHECK(set >= 0);
+	if (data)
+		CHECK(H5Dwrite(set, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, PD,
+			       data) >= 0);
+	H5Dclose(set);
+	H5Sclose(space);
+	H5Tclose(type);
+	H5Pclose(dcpl);
+}
+
+/* Some elements, how large the cache became of it, and by which reads. */
+static void read_12_bits(struct opened *o, const char *name, uint64_t start,
+			 uint64_t step, const uint16_t want[3], uint64_t most)
+{
+	CLEANUP(dset_unrefp) struct dset *d = open_dset(o, name);
+	const uint64_t three = 3, one = 1;
+	struct span sp = { 0 };
+	struct cache_stats st;
+	uint16_t got[3] = { 0 };
+
+	if (!d)
+		return;
+	CHECK(!dset_info(d)->direct);
+	CHECK_EQ(dset_read(d, &start, &three, &step, got), 0);
+	CHECK(!memcmp(got, want, sizeof(got)));
+	CHECK_EQ(dset_borrow(d, &start, &one, &sp), 0);
+	CHECK(sp.base && !memcmp(sp.base, want, sizeof(*want)));
+	span_done(&sp);
+	cache_get_stats(o->cache, &st);
+	CHECK(st.bytes <= most);
+}
+
+static void large_chunks_take_what_is_there(void)
+{
+	enum { LARGE = 9 << 20 };
+	const uint16_t sevens[3] = { 7, 7, 7 }, some[3] = { 1, 2, 3 };
+	hid_t file = create("large.h5", true, 0);
+	uint16_t *data = malloc(LARGE * sizeof(*data));
+	struct opened o;
+
+	for (uint32_t i = 0; i < LARGE; i++)
+		data[i] = i * 7 % 4096;
+	add_12_bits(file, "never", (1u << 30) - 1, 3, false, NULL);
+	add_12_bits(file, "never gzip", (1u << 30) - 1, 3, true, NULL);
+	add_12_bits(file, "all never", (1u << 30) - 1, 1u << 31, true, NULL);
+	add_12_bits(file, "plain never", (1u << 30) - 1, 1u << 31, false, NULL);
+	add_12_bits(file, "some", LARGE, 3, false, some);
+	add_12_bits(file, "some gzip", LARGE, 3, true, some);
+	add_12_bits(file, "all", LARGE, LARGE, false, data);
+	H5Fclose(file);
+	o = open_store("large.h5");
+	read_12_bits(&o, "/never", 0, 1, sevens, 0);
+	read_12_bits(&o, "/never gzip", 0, 1, sevens, 0);
+	read_12_bits(&o, "/all never", 5, 1u << 29, sevens, 0);
+	read_12_bits(&o, "/plain never", 5, 1u << 29, sevens, 0);
+	read_12_bits(&o, "/some", 0, 1, some, 6);
+	read_12_bits(&o, "/some gzip", 0, 1, some, 12);
+	read_12_bits(&o, "/all", 1001, 1u << 20,
+		     (uint16_t[]){ data[1001], data[1001 + (1 << 20)],
+				   data[1001 + (2 << 20)] }, 12);
+	CHECK_EQ(faults_count(o.faults), 0);
+	done(&o);
+	free(data);
+}
+
+/* A walk over the chunks between would not end. */
+static void a_step_jumps_over_chunks(void)
+{
+	hid_t file = create("steps.h5", false, 0);
+	hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), space, set, mem;
+	hsize_t dims = 1ull << 50, chunk = 1, at = 1ull << 49, one = 1;
+	const uint64_t start = 0, count = 2, step = 1ull << 49;
+	const uint64_t far = UINT64_MAX - 1, single = 1;
+	const int32_t five = 5;
+	int32_t got[2] = { 1, 1 };
+	struct opened o;
+	struct dset *d;
+
+	H5Pset_chunk(dcpl, 1, &chunk);
+	space = H5Screate_simple(1, &dims, NULL);
+	set = H5Dcreate2(file, "d", H5T_STD_I32LE, space, PD, dcpl, PD);
+	mem = H5Screate_simple(1, &one, NULL);
+	H5Sselect_elements(space, H5S_SELECT_SET, 1, &at);
+	CHECK(H5Dwrite(set, H5T_NATIVE_INT32, mem, space, PD, &five) >= 0);
+	H5Sclose(mem);
+	H5Dclose(set);
+	H5Sclose(space);
+	H5Pclose(dcpl);
+	H5Fclose(file);
+	o = open_store("steps.h5");
+	d = open_dset(&o, "/d");
+	CHECK_EQ(dset_read(d, &start, &count, &step, got), 0);
+	CHECK(got[0] == 0 && got[1] == 5);
+	CHECK_EQ(dset_read(d, &step, &single, &far, got), 0);
+	CHECK_EQ(got[0], 5);
+	dset_unref(d);
+	done(&o);
+}
+
 /* ---- elements that point ---- */
 
 static void write_1d(hid_t file, const char *name, hid_t type, hsize_t n,
@@ -1106,6 +1243,23 @@ static void one_path_for_each_object(void)
 	done(&o);
 }
 
+/* What is more than can be kept has no path, and is not looked for again. */
+static void names_are_bounded(void)
+{
+	struct opened o = open_store("links.h5");
+	CLEANUP(freep) char *path = NULL;
+	struct names *made;
+
+	o.s->names_max = 2;
+	path_is(&o, "/", "/");
+	made = o.s->names;
+	CHECK(made);
+	CHECK_EQ(store_path_of(o.s, resolve(&o, "/x-group/e"), &path), -ENOENT);
+	CHECK_EQ(store_path_of(o.s, resolve(&o, "/group/type"), &path), -ENOENT);
+	CHECK(o.s->names == made);
+	done(&o);
+}
+
 /* Every link exactly once, whatever the size of a page. */
 static void pages(const char *name, bool latest, unsigned n)
 {
@@ -1123,9 +1277,15 @@ static void pages(const char *name, bool latest, unsigned n)
 	H5Fclose(file);
 	o = open_store(name);
 	for (size_t max = 1; max <= n + 7; max = max * 2 + 5) {
+		struct link_page all = { 0 };
 		uint64_t from = 0;
 		unsigned seen = 0;
 
+		o.s->links_at_once = STORE_LINKS_AT_ONCE;
+		CHECK_EQ(store_links(o.s, o.root, 0, max, &all), 0);
+		CHECK(all.count == n && all.next == 0);
+		link_page_done(&all);
+		o.s->links_at_once = 0;
 		do {
 			struct link_page p = { 0 };
 
@@ -1264,6 +1424,64 @@ static void a_writer_is_waited_for(void)
 	done(&o);
 }
 
+/* Who comes when one has waited in vain does not wait as long again. */
+static void a_wait_in_vain_is_remembered(void)
+{
+	struct store_options opts = { .lock_wait_ms = 300 };
+	struct opened o;
+	struct dset *d;
+	pid_t pid;
+	long t;
+
+	CHECK_EQ(open_with("locked.h5", opts, 1000, &o), 0);
+	d = open_dset(&o, "/d");
+	pid = lock_elsewhere("locked.h5");
+	CHECK_EQ(read_row(d, 3), -EAGAIN);
+	t = now_ms();
+	for (unsigned i = 0; i < 5; i++)
+		CHECK_EQ(read_row(d, 10 * i), -EAGAIN);
+	CHECK(now_ms() - t < 290);
+	usleep(1050 * 1000);
+	t = now_ms();
+	CHECK_EQ(read_row(d, 3), -EAGAIN);
+	CHECK(now_ms() - t >= 290);
+	end(pid);
+	CHECK_EQ(read_row(d, 3), 0);
+	dset_unref(d);
+	done(&o);
+}
+
+static void locks_that_fail(void)
+{
+	static const struct {
+		int error, want;
+	} rows[] = {
+		{ ENOLCK, 0 }, { ENOSYS, 0 }, { EOPNOTSUPP, 0 }, { EINVAL, 0 },
+		{ EIO, -EIO }, { EBADF, -EIO }, { ESTALE, -EIO },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct opened o = open_store("locked.h5");
+		CLEANUP(dset_unrefp) struct dset *d = open_dset(&o, "/d");
+
+		flock_error = rows[i].error;
+		CHECK_EQ(read_row(d, 3), rows[i].want);
+		flock_error = 0;
+		CHECK_EQ(o.s->nolock, rows[i].want == 0);
+		CHECK_EQ(read_row(d, 30), 0);
+		dset_unref(TAKE(d));
+		done(&o);
+	}
+	flock_error = ENOLCK;
+	{
+		struct opened o = open_store("locked.h5");
+
+		CHECK(store_warning(o.s) && strstr(store_warning(o.s), "lock"));
+		done(&o);
+	}
+	flock_error = 0;
+}
+
 struct waiter {
 	struct dset *d;
 	uint64_t row;
@@ -1332,6 +1550,28 @@ static void a_file_changed_in_place_is_stale(void)
 	done(&o);
 }
 
+/* Many files are not looked at for each byte that is read of one. */
+static void linked_files_are_looked_at_now_and_then(void)
+{
+	struct opened o = open_store("links.h5");
+	CLEANUP(dset_unrefp) struct dset *d = open_dset(&o, "x-dset");
+	const struct timespec times[2] = { { 1, 0 }, { 1, 0 } };
+	int32_t got = 0;
+	long t;
+
+	CHECK_EQ(o.s->nfiles, 2);
+	t = now_ms();
+	looks = 0;
+	for (unsigned i = 0; i < 1000; i++)
+		CHECK_EQ(store_fresh(o.s), 0);
+	CHECK(looks >= 1000 && (long)looks <= 1002 + (now_ms() - t) / 100);
+	CHECK_EQ(utimensat(AT_FDCWD, in_dir("inside.h5"), times, 0), 0);
+	CHECK_EQ(dset_read(d, NULL, NULL, NULL, &got), -ESTALE); /* at once */
+	CHECK_EQ(store_check(o.s), STORE_CHANGED);
+	dset_unref(TAKE(d));
+	done(&o);
+}
+
 static void a_replaced_file_stays_readable(void)
 {
 	struct opened o;
@@ -1385,6 +1625,55 @@ static void damage_under_swmr_ends(void)
 	CHECK(store_resolve(o.s, o.root, "broken", &info) < 0);
 	done(&o);
 	CHECK(now_ms() - t < 3000);
+}
+
+static void write_file(const char *name, const void *bytes, size_t n)
+{
+	int fd = open(in_dir(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	CHECK_EQ(io_write_all(fd, bytes, n), 0);
+	close(fd);
+}
+
+/* What was opened beside a SWMR writer is good as long as that one appends. */
+static void a_swmr_writer_that_leaves_is_seen(void)
+{
+	enum { APPENDS, CLOSES, WRITES_ALONE, SHRINKS, NHOW };
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
+	CLEANUP(blob_unrefp) struct blob *b = NULL;
+
+	H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+	file = H5Fcreate(in_dir("writer.h5"), H5F_ACC_TRUNC, PD, fapl);
+	CHECK(H5Fstart_swmr_write(file) >= 0);
+	H5Fflush(file, H5F_SCOPE_GLOBAL);
+	CHECK_EQ(io_read_file(in_dir("writer.h5"), 1 << 20, &b), 0);
+	H5Fclose(file);
+	H5Pclose(fapl);
+	CHECK_EQ(b->data[11], FLAG_WRITE | FLAG_SWMR);
+	for (unsigned how = 0; how < NHOW; how++) {
+		struct obj_info info;
+		struct opened o;
+		int fd;
+
+		write_file("written.h5", b->data, b->size);
+		o = open_store("written.h5");
+		CHECK(store_is_swmr(o.s));
+		CHECK_EQ(store_fresh(o.s), 0);
+		fd = open(in_dir("written.h5"), O_WRONLY);
+		if (how == APPENDS)
+			CHECK_EQ(pwrite(fd, "x", 1, (off_t)b->size), 1);
+		else if (how == SHRINKS)
+			CHECK_EQ(ftruncate(fd, (off_t)b->size - 1), 0);
+		else
+			CHECK_EQ(pwrite(fd, how == CLOSES ? "\0" : "\1", 1, 11),
+				 1);
+		close(fd);
+		usleep(120 * 1000);
+		CHECK_EQ(store_fresh(o.s), how == APPENDS ? 0 : -ESTALE);
+		CHECK_EQ(store_check(o.s), STORE_CHANGED);
+		CHECK_EQ(store_root(o.s, &info), how == APPENDS ? 0 : -ESTALE);
+		done(&o);
+	}
 }
 
 /* A chunk that does not decode is -EIO, and told with its place and filter. */
@@ -1605,18 +1894,25 @@ int main(void)
 	RUN(other_layouts);
 	RUN(every_type);
 	RUN(what_types_say);
+	RUN(large_chunks_take_what_is_there);
+	RUN(a_step_jumps_over_chunks);
 	RUN(pointing_elements);
 	RUN(pointing_attributes);
 	RUN(plain_attributes);
 	RUN(links_of_every_kind);
 	RUN(one_path_for_each_object);
+	RUN(names_are_bounded);
 	RUN(links_come_in_pages);
 	RUN(an_empty_group_has_no_links);
 	RUN(a_writer_is_waited_for);
+	RUN(a_wait_in_vain_is_remembered);
+	RUN(locks_that_fail);
 	RUN(many_wait_together);
 	RUN(a_file_changed_in_place_is_stale);
+	RUN(linked_files_are_looked_at_now_and_then);
 	RUN(a_replaced_file_stays_readable);
 	RUN(damage_under_swmr_ends);
+	RUN(a_swmr_writer_that_leaves_is_seen);
 	RUN(damaged_chunks_are_told);
 	RUN(damaged_heaps_are_refused);
 	RUN(damaged_lists_are_refused);
