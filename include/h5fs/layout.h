@@ -68,6 +68,9 @@ struct desc {
 				       * scale, last component; NULL: none */
 	bool has_scales;	      /* DIMENSION_LIST is there */
 	void *arg;		      /* the describer's; handed back to probes */
+	struct { /* of hash chains in the group's members: position + 1 */
+		uint32_t head, next;
+	} label_chains[2]; /* layout_label_candidates()'s */
 };
 void desc_done(struct desc *d);
 /* Fills kind, num, sub, dims and rank from a type and a dataspace (T1..T5). */
@@ -173,8 +176,8 @@ size_t layout_trim(const uint8_t *bytes, size_t len, const char *ext);
 /* Does NAME end in an image suffix (".png", ".JPEG", ...)? */
 bool layout_has_image_suffix(const char *name);
 
-/* Label datasets for member `set` of g, best first (RULES 9), judged by names
- * and shapes alone: indices into g->members. Returns how many, at most max. */
+/* Label datasets for member `set` of g, which has been decided, best first
+ * (RULES 9), judged by names and shapes alone: indices into g->members. Returns how many, at most max. */
 size_t layout_label_candidates(const struct desc_group *g, size_t set,
 			       uint64_t count, size_t *ret_members, size_t max);
 /* Names of attributes and datasets that list class names, in order. NULL-ended. */

@@ -78,12 +78,14 @@ struct ns_dirent {
 	mode_t type;   /* S_IFDIR, S_IFREG, S_IFLNK */
 	uint64_t st_ino;
 	/* The whole entry where its size is arithmetic; else entry.ino is 0 and
-	 * it must be looked up when wanted. Not counted as a reference: only
-	 * arithmetic inodes are filled in here. */
+	 * it must be looked up when wanted. Each one that emit takes is counted
+	 * as a reference, as a look-up is. */
 	struct ns_entry entry;
 };
 /* Entries from offset `from` (0: the first; "." and ".." are the caller's, not
- * counted). emit returns nonzero to stop before the entry it was given. */
+ * counted), which is opaque. emit returns nonzero to stop before the entry it was
+ * given. A listing goes on in the generation where it began; -ESTALE once that
+ * one is gone. */
 typedef int (*ns_emit)(void *arg, const struct ns_dirent *d);
 int ns_list(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
 	    ns_emit emit, void *arg);

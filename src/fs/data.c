@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* data.c - contents: open, read, opendir, readdir, readdirplus. */
+#include <linux/fuse.h>
+
 #include "fs_int.h"
 
 #define LISTING_MAX ((size_t)1 << 20) /* bytes of one readdir reply */
@@ -116,6 +118,18 @@ static int list(struct listing *l, uint64_t ino, off_t from)
 	return ns_list(l->fs->ns, ino, (uint64_t)from - DOTS, l->plus, emit, l);
 }
 
+/* The kernel never learned of the references. */
+static void give_back(struct listing *l)
+{
+	for (size_t at = 0; l->plus && at < l->used;) {
+		const struct fuse_direntplus *e = (const void *)(l->buf + at);
+
+		if (e->entry_out.nodeid)
+			ns_forget(l->fs->ns, e->entry_out.nodeid, 1);
+		at += FUSE_DIRENTPLUS_SIZE(e);
+	}
+}
+
 static void readdir_op(fuse_req_t req, uint64_t ino, size_t size, off_t offset,
 		       bool plus)
 {
@@ -136,8 +150,8 @@ static void readdir_op(fuse_req_t req, uint64_t ino, size_t size, off_t offset,
 	/* What was listed before an error is right; it comes again next time. */
 	if (r < 0 && l.used == 0)
 		fs_reply_error(req, "readdir", r);
-	else
-		fuse_reply_buf(req, buf, l.used);
+	else if (fuse_reply_buf(req, buf, l.used) < 0)
+		give_back(&l);
 }
 
 void fs_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,

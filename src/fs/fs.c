@@ -20,17 +20,36 @@ int64_t fs_clock(void)
 	return t.tv_sec;
 }
 
+/* Is a thread one of this daemon? A number is not used again so soon that
+ * an answer is wrong within the second. */
+static bool is_own(struct fs *fs, pid_t thread, int64_t now)
+{
+	static _Thread_local struct {
+		pid_t thread;
+		int64_t asked;
+	} others[64];
+	size_t i = (size_t)thread % ARRAY_SIZE(others);
+
+	if (others[i].thread == thread && others[i].asked == now)
+		return false;
+	if (syscall(SYS_tgkill, fs->pid, thread, 0) == 0)
+		return true;
+	others[i].thread = thread;
+	others[i].asked = now;
+	return false;
+}
+
 struct fs *fs_enter(fuse_req_t req)
 {
 	struct fs *fs = fuse_req_userdata(req);
 	pid_t asker = fuse_req_ctx(req)->pid; /* a thread's; 0: unknown */
+	int64_t now = fs_clock();
 
-	if (asker > 0 && syscall(SYS_tgkill, fs->pid, asker, 0) == 0) {
+	if (asker > 0 && is_own(fs, asker, now)) {
 		fuse_reply_err(req, EDEADLK);
 		return NULL;
 	}
-	atomic_store_explicit(&fs->last_request, fs_clock(),
-			      memory_order_relaxed);
+	atomic_store_explicit(&fs->last_request, now, memory_order_relaxed);
 	return fs;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* keeper.c - the thread that watches FILE and the clock.
  *
- * Each second, and soon after FILE's directory says that FILE was touched, the
+ * Each second, and soon after FILE was touched or another file took its name, the
  * tree is asked whether FILE changed. Invalidations are sent from here alone,
  * with no lock held: from inside a request they can deadlock. */
 #include <poll.h>
@@ -22,11 +22,29 @@ struct keeper {
 	bool running;
 	int stop;  /* eventfd */
 	int watch; /* inotify; -1: only the poll */
+	int file;  /* watch of the file that has FILE's name; -1: none */
 	char *name; /* FILE's last component */
+	struct strbuf again; /* names to be dropped once more */
+	int64_t again_at;    /* clock_ms() */
 	int64_t idle_told;
 };
 
-/* Does one of the pending events concern FILE? A full queue might. */
+/* Its content changes where nobody looks at its directory. Set before the tree
+ * looks at FILE, so no change comes between. */
+static void watch_content(struct keeper *k)
+{
+	int file = inotify_add_watch(k->watch, ns_file(k->fs->ns),
+				     IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB |
+				     IN_MOVE_SELF | IN_DELETE_SELF);
+
+	if (k->file >= 0 && file != k->file) /* fails if it went with the file */
+		(void)inotify_rm_watch(k->watch, k->file);
+	k->file = file;
+}
+
+/* Does one of the pending events concern FILE? A full queue might. In the
+ * directory only names come and go: what is written to other files there wakes
+ * nobody. */
 static bool touched(struct keeper *k)
 {
 	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -39,12 +57,14 @@ static bool touched(struct keeper *k)
 		while (p < buf + n) {
 			const struct inotify_event *e = (const void *)p;
 
-			if ((e->mask & IN_Q_OVERFLOW) ||
+			if ((e->mask & IN_Q_OVERFLOW) || e->wd == k->file ||
 			    (e->len && strcmp(e->name, k->name) == 0))
 				yes = true;
 			p += sizeof(*e) + e->len;
 		}
 	}
+	if (yes)
+		watch_content(k);
 	return yes;
 }
 
@@ -62,15 +82,38 @@ static void forget_root_names(struct fs *fs, const struct strbuf *names)
 	(void)fuse_lowlevel_notify_inval_inode(fs->se, FUSE_ROOT_ID, 0, 0);
 }
 
-static void refresh(struct fs *fs)
+static int64_t clock_ms(void)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* A listing that was under way may tell the kernel old names after they were
+ * dropped, so they are dropped once more. */
+static void drop_again(struct keeper *k)
+{
+	if (!k->again.len)
+		return;
+	forget_root_names(k->fs, &k->again);
+	strbuf_done(&k->again);
+}
+
+static void refresh(struct keeper *k)
+{
+	struct fs *fs = k->fs;
 	struct strbuf names = STRBUF_INIT;
 	int r;
 
 	r = ns_refresh(fs->ns, &names);
+	if (r == 1 || clock_ms() >= k->again_at)
+		drop_again(k);
 	if (r == 1) {
 		log_debug("FILE has changed; names are looked up afresh");
 		forget_root_names(fs, &names);
+		strbuf_put(&k->again, names.buf, names.len);
+		k->again_at = clock_ms() + TICK_MS;
 	} else if (r < 0) {
 		log_debug("FILE is changing: %s", strerror(-r));
 	}
@@ -94,14 +137,6 @@ static void check_idle(struct keeper *k)
 	fs->events->idle(fs->events->arg);
 }
 
-static int64_t clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void *keep(void *arg)
 {
 	struct keeper *k = arg;
@@ -120,7 +155,7 @@ static void *keep(void *arg)
 			n = poll(fds, 2, (int)left);
 		if (fds[0].revents || (n > 0 && poll(fds, 1, SETTLE_MS) > 0))
 			return NULL;
-		refresh(k->fs);
+		refresh(k);
 		check_idle(k);
 		/* The loop may have missed the signal that ended the session:
 		 * it checks, then sleeps. */
@@ -143,11 +178,13 @@ static int watch_file(struct keeper *k)
 	k->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (k->watch < 0)
 		return 0;
-	if (inotify_add_watch(k->watch, dir, IN_MODIFY | IN_CLOSE_WRITE |
+	if (inotify_add_watch(k->watch, dir,
 			      IN_CREATE | IN_MOVED_TO | IN_DELETE) < 0) {
 		close(k->watch);
 		k->watch = -1;
+		return 0;
 	}
+	watch_content(k);
 	return 0;
 }
 
@@ -172,7 +209,7 @@ int keeper_start(struct fs *fs, struct keeper **ret_keeper)
 	if (!k)
 		return -ENOMEM;
 	k->fs = fs;
-	k->watch = -1;
+	k->watch = k->file = -1;
 	k->stop = eventfd(0, EFD_CLOEXEC);
 	if (k->stop < 0)
 		return -errno;
@@ -195,6 +232,7 @@ void keeper_stop(struct keeper *k)
 	}
 	fd_closep(&k->stop);
 	fd_closep(&k->watch);
+	strbuf_done(&k->again);
 	free(k->name);
 	free(k);
 }

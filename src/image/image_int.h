@@ -27,6 +27,9 @@ enum word {
 uint32_t name_words(const char *name);
 /* Do the words of `set` without W_SET equal those of `label` without W_LABEL? */
 bool name_rest_equal(const char *set, const char *label);
+/* Equal for names whose words without those of `skip` are equal: hash of a set's
+ * (W_SET) and of its label's (W_LABEL). */
+uint64_t name_rest_key(const char *name, uint32_t skip);
 /* Has `label` words that are not W_LABEL? */
 bool name_has_rest(const char *label);
 /* 'y', 'x', 'c' or 0: what an axis of this name is. */
@@ -76,6 +79,9 @@ size_t keyset_count(const struct keyset *set, const uint64_t key[4]);
 /* Does a member of rank >= 4 hold n pictures of h x w, either way round? */
 bool siblings_have_stack(const struct siblings *s, uint64_t n, uint64_t h,
 			 uint64_t w);
+
+/* Once all members have been decided: for layout_label_candidates(). */
+void labels_index(struct desc_group *g);
 
 /* ---- rules ---- */
 /* The answer of a rule: not mine, pictures, encoded files, or certainly not

@@ -400,5 +400,7 @@ int layout_decide(struct desc_group *g, const struct layout_user *const *users,
 		return r;
 	r = decide_all(g, &s, users, probe);
 	siblings_done(&s);
+	if (r == 0)
+		labels_index(g);
 	return r;
 }

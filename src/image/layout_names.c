@@ -216,6 +216,35 @@ bool name_rest_equal(const char *set, const char *label)
 	       rest_within(label, W_LABEL, set, W_SET);
 }
 
+static uint64_t word_hash(struct word_at w)
+{
+	uint64_t hash = w.len;
+
+	for (size_t i = 0; i < w.len; i++)
+		hash = hash_mix(hash, (uint64_t)tolower((unsigned char)w.at[i]));
+	return hash;
+}
+
+uint64_t name_rest_key(const char *name, uint32_t skip)
+{
+	uint64_t low = UINT64_MAX, high = 0;
+	struct word_at w[2];
+
+	while (next_word(&name, &w[0])) {
+		w[1] = image_ending(w[0]);
+		for (int i = 0; i < 2; i++) {
+			uint64_t hash;
+
+			if (!w[i].len || word_bits(w[i].at, w[i].len) & skip)
+				continue;
+			hash = word_hash(w[i]); /* twice is once */
+			low = min_u64(low, hash);
+			high = max_u64(high, hash);
+		}
+	}
+	return hash_mix(low, high);
+}
+
 bool name_has_rest(const char *label)
 {
 	struct word_at w;

@@ -207,7 +207,7 @@ static int add(struct maker *m, const char *name, const char *suffix,
 static int add_link(struct maker *m, const char *name, const char *suffix,
 		    enum name_kind kind, struct strbuf *target)
 {
-	struct entry e = { .object = m->g, .view = V_LINK };
+	struct entry e = { .object = m->g, .view = V_LINK, .to = m->to };
 
 	e.index = (uint32_t)m->grp->nentries;
 	e.target = strbuf_steal(target);

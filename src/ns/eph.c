@@ -24,6 +24,68 @@ struct ephemeral *eph_find(struct ns *ns, uint32_t slot)
 	return slot < ns->neph && ns->eph[slot].object ? &ns->eph[slot] : NULL;
 }
 
+/* ---- chains by hash; all under the tables lock ---- */
+
+static uint64_t hash_of(const struct object *o, uint8_t view, const char *key)
+{
+	return hash_bytes(key, strlen(key), hash_mix((uintptr_t)o, view));
+}
+
+static uint32_t *chain_of(struct ns *ns, uint64_t hash)
+{
+	return &ns->eph_chains[hash & (ns->neph_chains - 1)];
+}
+
+static void chain_add(struct ns *ns, uint32_t slot)
+{
+	uint32_t *head = chain_of(ns, ns->eph[slot].hash);
+
+	ns->eph[slot].next_same = *head;
+	*head = slot + 1;
+}
+
+static void chain_remove(struct ns *ns, uint32_t slot)
+{
+	uint32_t *at = chain_of(ns, ns->eph[slot].hash);
+
+	while (*at != slot + 1)
+		at = &ns->eph[*at - 1].next_same;
+	*at = ns->eph[slot].next_same;
+}
+
+static bool chains_grow(struct ns *ns, uint32_t n)
+{
+	uint32_t *chains = calloc(n, sizeof(*chains));
+
+	if (!chains)
+		return false;
+	free(ns->eph_chains);
+	ns->eph_chains = chains;
+	ns->neph_chains = n;
+	for (uint32_t i = 0; i < ns->neph; i++)
+		if (ns->eph[i].object)
+			chain_add(ns, i);
+	return true;
+}
+
+/* A live slot of the same object, view and key. */
+static uint32_t find_same(struct ns *ns, const struct object *o, uint8_t view,
+			  const char *key, uint64_t hash)
+{
+	uint32_t i = ns->neph_chains ? *chain_of(ns, hash) : 0;
+
+	for (; i; i = ns->eph[i - 1].next_same) {
+		const struct ephemeral *e = &ns->eph[i - 1];
+
+		if (e->hash == hash && e->object == o && e->view == view &&
+		    !strcmp(e->key, key))
+			return i - 1;
+	}
+	return NO_SLOT;
+}
+
+/* ---- slots ---- */
+
 static uint32_t take_slot(struct ns *ns)
 {
 	uint32_t slot = ns->eph_free;
@@ -41,24 +103,39 @@ static uint32_t take_slot(struct ns *ns)
 		if (!grown)
 			return NO_SLOT;
 		ns->eph = grown;
+		if (!chains_grow(ns, ns->neph + 1))
+			return NO_SLOT;
 	}
 	return ns->neph++;
 }
 
-/* Under the tables lock: a live slot of the same object, view and key. */
-static uint32_t find_same(struct ns *ns, const struct object *o, uint8_t view,
-			  const char *key)
+static void take_reference(struct ns *ns, uint32_t slot, struct node *ret_node)
 {
-	for (uint32_t i = 0; i < ns->neph; i++)
-		if (ns->eph[i].object == o && ns->eph[i].view == view &&
-		    !strcmp(ns->eph[i].key, key))
-			return i;
-	return NO_SLOT;
+	struct ephemeral *e = &ns->eph[slot];
+
+	e->refs++;
+	__atomic_fetch_add(&e->object->gen->lookups, 1, __ATOMIC_ACQ_REL);
+	*ret_node = (struct node){ NODE_EPHEMERAL + slot, e->view, 0 };
+}
+
+int eph_lookup(struct ns *ns, struct object *o, uint8_t view, const char *key,
+	       struct node *ret_node)
+{
+	uint64_t hash = hash_of(o, view, key);
+	uint32_t slot;
+
+	pthread_rwlock_wrlock(&ns->tables);
+	slot = find_same(ns, o, view, key, hash);
+	if (slot != NO_SLOT)
+		take_reference(ns, slot, ret_node);
+	pthread_rwlock_unlock(&ns->tables);
+	return slot == NO_SLOT ? -ENOENT : 0;
 }
 
 int eph_get(struct ns *ns, struct object *o, uint8_t view, const char *key,
 	    struct ephemeral *make, struct node *ret_node)
 {
+	uint64_t hash = hash_of(o, view, key);
 	char *copy = strdup(key);
 	uint32_t slot;
 
@@ -67,7 +144,7 @@ int eph_get(struct ns *ns, struct object *o, uint8_t view, const char *key,
 		return -ENOMEM;
 	}
 	pthread_rwlock_wrlock(&ns->tables);
-	slot = find_same(ns, o, view, key);
+	slot = find_same(ns, o, view, key, hash);
 	if (slot == NO_SLOT) {
 		slot = take_slot(ns);
 		if (slot != NO_SLOT) {
@@ -76,20 +153,17 @@ int eph_get(struct ns *ns, struct object *o, uint8_t view, const char *key,
 			ns->eph[slot].object = o;
 			ns->eph[slot].view = view;
 			ns->eph[slot].key = copy;
+			ns->eph[slot].hash = hash;
+			chain_add(ns, slot);
 			copy = NULL;
 		}
 	}
-	if (slot != NO_SLOT) {
-		ns->eph[slot].refs++;
-		__atomic_fetch_add(&o->gen->lookups, 1, __ATOMIC_ACQ_REL);
-	}
+	if (slot != NO_SLOT)
+		take_reference(ns, slot, ret_node);
 	pthread_rwlock_unlock(&ns->tables);
 	slot_clear(make);
 	free(copy);
-	if (slot == NO_SLOT)
-		return -ENOSPC;
-	*ret_node = (struct node){ NODE_EPHEMERAL + slot, view, 0 };
-	return 0;
+	return slot == NO_SLOT ? -ENOSPC : 0;
 }
 
 void eph_forget(struct ns *ns, uint32_t slot, uint64_t n)
@@ -105,6 +179,7 @@ void eph_forget(struct ns *ns, uint32_t slot, uint64_t n)
 		__atomic_fetch_sub(&e->object->gen->lookups, n,
 				   __ATOMIC_ACQ_REL);
 		if (e->refs == 0) {
+			chain_remove(ns, slot);
 			slot_clear(e);
 			e->next_free = ns->eph_free;
 			ns->eph_free = slot;
@@ -118,6 +193,8 @@ void eph_free_all(struct ns *ns)
 	for (uint32_t i = 0; i < ns->neph; i++)
 		slot_clear(&ns->eph[i]);
 	free(ns->eph);
+	free(ns->eph_chains);
 	ns->eph = NULL;
-	ns->neph = 0;
+	ns->eph_chains = NULL;
+	ns->neph = ns->neph_chains = 0;
 }

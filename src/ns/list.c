@@ -12,7 +12,17 @@ struct lister {
 	bool want_stat;
 	ns_emit emit;
 	void *arg;
+	uint64_t tag; /* in the offsets it gives */
 };
+
+/* Offsets of the root's directories say which generation they are of. */
+#define TAG_SHIFT 40
+#define TAG_MASK 0xfffffu
+
+static uint64_t gen_tag(const struct gen *gen)
+{
+	return (gen->root->serial & TAG_MASK) << TAG_SHIFT;
+}
 
 /* 1: the receiver has had enough. */
 static int give(struct lister *l, struct ns_dirent *d, const struct object *o)
@@ -23,6 +33,7 @@ static int give(struct lister *l, struct ns_dirent *d, const struct object *o)
 	struct gen *gen = l->dir->gen;
 
 	(void)o;
+	d->next |= l->tag;
 	if (!l->want_stat) {
 		d->entry.ino = 0;
 		counts = false;
@@ -189,33 +200,23 @@ static int list_byclass(struct lister *l, struct object *o, uint64_t from)
 	return r < 0 ? r : 0;
 }
 
+/* The file of a single picture, in its class folder. */
 static int give_child(struct lister *l, struct object *o, uint64_t next)
 {
-	struct shape_list shapes;
-	int r = dataset_shapes(l->ns, o, &shapes);
+	struct ns_dirent d = { .next = next, .type = S_IFREG };
+	struct entry e;
+	int r = picture_entry(l->ns, o, &e);
 
-	for (unsigned i = 0; r == 0 && i < shapes.n; i++) {
-		struct ns_dirent d = { .next = next, .type = S_IFREG };
-		CLEANUP(freep) char *name = NULL;
-		bool cut;
-
-		if (shapes.of[i].view == V_DIR ||
-		    view_whole[shapes.of[i].view - V_WHOLE] != &view_png)
-			continue;
-		name = name_shown(o->name, shapes.of[i].suffix, NAME_PLAIN, &cut);
-		if (!name)
-			return -ENOMEM;
-		d.name = name;
-		stat_fill(l->ns, o, shapes.of[i].view, 0, S_IFREG,
-			  shapes.of[i].size == UINT64_MAX ? 0 :
-							    shapes.of[i].size,
-			  &d.entry.st);
-		d.st_ino = d.entry.st.st_ino;
-		if (shapes.of[i].size != UINT64_MAX)
-			d.entry.ino = node_ino((struct node){
-				o->number, shapes.of[i].view, 0 });
-		return give(l, &d, o);
-	}
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	d.name = e.name;
+	stat_fill(l->ns, o, e.view, 0, S_IFREG,
+		  e.size == UINT64_MAX ? 0 : e.size, &d.entry.st);
+	d.st_ino = d.entry.st.st_ino;
+	if (e.size != UINT64_MAX)
+		d.entry.ino = node_ino((struct node){ o->number, e.view, 0 });
+	r = give(l, &d, o);
+	free(e.name);
 	return r;
 }
 
@@ -314,13 +315,47 @@ static int list_query(struct lister *l, const struct pin *p, uint64_t from)
 	return 0;
 }
 
+/* The root is the current generation's: a listing of it that FILE's change
+ * overtakes goes on in the generation where it began, or there would be names
+ * in it twice and names missing. Inodes of old are not given away. -ESTALE: that
+ * generation is gone. */
+static int go_on(struct lister *l, struct pin *p, uint64_t *from)
+{
+	uint64_t tag = *from & ((uint64_t)TAG_MASK << TAG_SHIFT);
+	struct gen *gen;
+
+	l->tag = gen_tag(p->gen);
+	if (*from == 0 || tag == l->tag) {
+		*from &= ~tag;
+		return 0;
+	}
+	pthread_rwlock_rdlock(&l->ns->tables);
+	gen = l->ns->gen;
+	while (gen && gen_tag(gen) != tag)
+		gen = gen->next;
+	if (gen)
+		__atomic_fetch_add(&gen->users, 1, __ATOMIC_ACQ_REL);
+	pthread_rwlock_unlock(&l->ns->tables);
+	if (!gen)
+		return -ESTALE;
+	pin_done(p);
+	p->gen = gen;
+	p->object = gen->root;
+	l->tag = tag;
+	l->want_stat = false;
+	*from &= ~tag;
+	return 0;
+}
+
 int ns_list(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
 	    ns_emit emit, void *arg)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
-	struct lister l = { ns, &p, want_stat, emit, arg };
+	struct lister l = { ns, &p, want_stat, emit, arg, 0 };
 	int r = pin_get(ns, dir, &p);
 
+	if (r == 0 && p.node.object == 0 && p.node.view != V_H5FS)
+		r = go_on(&l, &p, &from);
 	if (r < 0)
 		return r;
 	switch (p.node.view) {

@@ -274,7 +274,8 @@ static int lookup_slice(struct ns *ns, struct object *g, const char *name,
 		r = slice_parse(text, in->rank, in->dims, &made.slice);
 		if (r == 0)
 			r = slice_size(&src, &made.slice, &size);
-		return r < 0 ? -ENOENT : eph_get(ns, o, V_SLICE, text, &made, ret);
+		return r < 0 ? -ENOENT :
+			       eph_get(ns, o, V_SLICE, text, &made, ret);
 	}
 	return -ENOENT;
 }
@@ -300,7 +301,11 @@ static int lookup_query(struct ns *ns, struct object *g, const char *name,
 			struct node *ret)
 {
 	struct ephemeral made = { 0 };
-	int r = query_run(ns, g, name + 1, &made);
+	int r = eph_lookup(ns, g, V_QUERY, name, ret);
+
+	if (r != -ENOENT)
+		return r;
+	r = query_run(g, name + 1, &made);
 
 	return r < 0 ? r : eph_get(ns, g, V_QUERY, name, &made, ret);
 }

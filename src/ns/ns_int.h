@@ -118,6 +118,7 @@ struct entry {
 	char *name; /* as shown */
 	char *target; /* symbolic links */
 	struct object *object;
+	struct object *to; /* symbolic links: where it leads; NULL: nowhere */
 	uint8_t view;
 	uint32_t index; /* classes view: class */
 	uint64_t size;	/* UINT64_MAX: to be measured */
@@ -199,6 +200,8 @@ struct ephemeral {
 	size_t nlinks;
 	struct entry *links; /* symbolic links of a query */
 	uint32_t next_free;
+	uint64_t hash;	    /* of object, view and key */
+	uint32_t next_same; /* in its chain: slot + 1 */
 };
 
 enum control_file { CONTROL_STATUS, CONTROL_ERRORS, CONTROL_METRICS, CONTROLS };
@@ -238,6 +241,8 @@ struct ns {
 	uint32_t nfree, free_cap;
 	struct ephemeral *eph;
 	uint32_t neph, eph_free;
+	uint32_t *eph_chains; /* slots by hash: slot + 1, 0 empty */
+	uint32_t neph_chains; /* power of two */
 
 	pthread_mutex_t states;
 	struct state *newest, *oldest;
@@ -392,14 +397,16 @@ bool classes_has(const struct classes *c, uint32_t ci, uint32_t row);
 /* ---- eph.c ---- */
 int eph_get(struct ns *ns, struct object *o, uint8_t view, const char *key,
 	    struct ephemeral *make, struct node *ret_node);
+/* Takes a reference on one that is alive. -ENOENT. */
+int eph_lookup(struct ns *ns, struct object *o, uint8_t view, const char *key,
+	       struct node *ret_node);
 void eph_forget(struct ns *ns, uint32_t slot, uint64_t n);
 /* The slot of a pinned node: stays while the kernel holds a reference. */
 struct ephemeral *eph_find(struct ns *ns, uint32_t slot);
 void eph_free_all(struct ns *ns);
 
 /* ---- query.c ---- */
-int query_run(struct ns *ns, struct object *g, const char *expr,
-	      struct ephemeral *ret);
+int query_run(struct object *g, const char *expr, struct ephemeral *ret);
 
 /* ---- rowset.c ---- */
 int rowset_find(struct object *g, struct group *grp);

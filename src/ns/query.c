@@ -171,35 +171,7 @@ static int add_link(struct ephemeral *q, size_t *cap, const char *name)
 	return 0;
 }
 
-/* What an entry stands for; links are asked through to their target. */
-static struct object *entry_object(struct ns *ns, struct object *g,
-				   const struct entry *e)
-{
-	struct object *o = NULL;
-	size_t n = strlen(e->name);
-
-	if (!e->target)
-		return e->object;
-	LOCK_SCOPE(&ns->load);
-	for (size_t i = 0; i < g->group->nchildren; i++) {
-		struct child *c = &g->group->children[i];
-		bool cut;
-		CLEANUP(freep) char *shown = NULL;
-
-		if (c->kind != CHILD_SOFT && c->kind != CHILD_ALIAS)
-			continue;
-		shown = name_shown(c->name, "", NAME_GROUP, &cut);
-		if (!shown || strncmp(shown, e->name, strlen(shown)) ||
-		    (n > strlen(shown) && e->name[strlen(shown)] != '.'))
-			continue;
-		if (walk_path(ns, g, c->target, 16, &o) < 0)
-			o = NULL;
-	}
-	return o;
-}
-
-int query_run(struct ns *ns, struct object *g, const char *expr,
-	      struct ephemeral *ret)
+int query_run(struct object *g, const char *expr, struct ephemeral *ret)
 {
 	CLEANUP(expr_done) struct expr e = { 0 };
 	struct object *last = NULL;
@@ -209,7 +181,7 @@ int query_run(struct ns *ns, struct object *g, const char *expr,
 
 	for (size_t i = 0; r == 0 && i < g->group->nentries; i++) {
 		const struct entry *en = &g->group->entries[i];
-		struct object *o = entry_object(ns, g, en);
+		struct object *o = en->target ? en->to : en->object;
 
 		if (!o)
 			continue;

@@ -38,12 +38,20 @@ static bool is_sample(const struct pin *p)
 
 /* ---- facts ---- */
 
+/* The attributes of the object itself. */
+struct attr_names {
+	struct strbuf list; /* those that fit, as xattrs */
+	bool more;	    /* some are too large, too long or too many */
+	bool done;
+};
 struct fact_arg {
 	struct ns *ns;
 	const struct pin *p;
 	struct state *st; /* datasets */
 	struct view_source src;
+	struct attr_names attrs; /* see find_attrs() */
 };
+static int find_attrs(struct fact_arg *a);
 /* -ENODATA: the object has no such fact. */
 typedef int (*fact_fn)(struct fact_arg *a, struct strbuf *out);
 
@@ -234,33 +242,18 @@ static int fact_name(struct fact_arg *a, struct strbuf *out)
 	return 0;
 }
 
-#define FACTS_ROOM 512 /* bytes of the names of all facts, at most */
-
-/* Attributes that are too large, too long or too many for xattrs. */
+/* Where the attributes are that no xattr can hold. */
 static int fact_more(struct fact_arg *a, struct strbuf *out)
 {
 	const struct object *o = a->p->object;
-	struct attr_list l;
-	size_t names = 0;
-	bool more = false;
 	int r;
 
 	if (is_sample(a->p) || a->p->node.view >= V_SUB)
 		return -ENODATA;
-	r = store_attrs(o->gen->store, o->info.id, &l);
+	r = find_attrs(a);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; r == 0 && !more && i < l.count; i++) {
-		CLEANUP(blob_unrefp) struct blob *text = NULL;
-
-		names += strlen(l.names[i]) + strlen(USER) + 1;
-		more = names + FACTS_ROOM > XATTR_LIST_MAX_ ||
-		       strlen(l.names[i]) + strlen(USER) > XATTR_NAME_MAX_ ||
-		       (content_attr(a->ns, o, (uint32_t)i, &text) == 0 &&
-			text->size > XATTR_VALUE_MAX_);
-	}
-	attr_list_done(&l);
-	if (!more)
+	if (!a->attrs.more)
 		return -ENODATA;
 	if (a->p->node.view == V_DIR) {
 		strbuf_puts(out, ".attrs/");
@@ -307,12 +300,26 @@ static const struct fact_row {
 	{ "hint", fact_hint },
 };
 
+static bool is_fact(const char *attr)
+{
+	if (strncmp(attr, "h5fs.", 5))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		if (!strcmp(facts[i].name, attr + 5))
+			return true;
+	return false;
+}
+
+static void fact_arg_done(struct fact_arg *a)
+{
+	strbuf_done(&a->attrs.list);
+}
+
 static int fact_arg_init(struct ns *ns, const struct pin *p,
 			 struct state_ref *ref, struct fact_arg *a)
 {
 	int r;
 
-	memset(a, 0, sizeof(*a));
 	a->ns = ns;
 	a->p = p;
 	if (p->object->kind != OBJECT_DATASET)
@@ -324,6 +331,80 @@ static int fact_arg_init(struct ns *ns, const struct pin *p,
 		return 0; /* damaged: no facts but its path */
 	a->st = ref->st;
 	return state_source(ref->st, false, &a->src);
+}
+
+/* ---- the object's own attributes ---- */
+
+#define FACTS_ROOM 512 /* bytes of the names of all facts, at most */
+
+static void put_name(struct strbuf *out, const char *prefix, const char *name)
+{
+	if (strlen(prefix) + strlen(name) > XATTR_NAME_MAX_)
+		return;
+	strbuf_puts(out, prefix);
+	strbuf_put(out, name, strlen(name) + 1);
+}
+
+static int get_attr(const struct object *o, const char *name,
+		    struct strbuf *out)
+{
+	CLEANUP(array_freep) struct array *a = NULL;
+	int r = store_attr(o->gen->store, o->info.id, name, &a);
+
+	return r < 0 ? r : text_of_array(a, out);
+}
+
+/* getfattr -d fails on a listed value over 64 KiB, and a list over 64 KiB is
+ * E2BIG to whoever asks. What can not be read is not listed. */
+static int add_attr(const struct object *o, const char *name,
+		    struct attr_names *to)
+{
+	struct strbuf value = STRBUF_INIT;
+	bool fits;
+	int r;
+
+	if (is_fact(name)) /* it is shown instead */
+		return 0;
+	if (strlen(USER) + strlen(name) > XATTR_NAME_MAX_) {
+		to->more = true;
+		return 0;
+	}
+	r = get_attr(o, name, &value);
+	fits = value.len <= XATTR_VALUE_MAX_;
+	strbuf_done(&value);
+	if (r < 0)
+		return is_damage(r) ? 0 : r;
+	if (fits)
+		put_name(&to->list, USER, name);
+	else
+		to->more = true;
+	return 0;
+}
+
+/* Reads each of them, so once is enough. */
+static int find_attrs(struct fact_arg *a)
+{
+	const struct object *o = a->p->object;
+	struct attr_names *to = &a->attrs;
+	struct attr_list l;
+	int r;
+
+	if (to->done)
+		return 0;
+	r = store_attrs(o->gen->store, o->info.id, &l);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < l.count; i++) {
+		if (to->list.len + strlen(USER) + strlen(l.names[i]) + 1 >
+		    XATTR_LIST_MAX_ - FACTS_ROOM) {
+			to->more = true;
+			break;
+		}
+		r = add_attr(o, l.names[i], to);
+	}
+	attr_list_done(&l);
+	to->done = r == 0;
+	return r;
 }
 
 /* ---- a sample's row ---- */
@@ -338,15 +419,12 @@ static struct object *row_member(const struct object *o, const char *name)
 	       m->rows == o->rows ? m : NULL;
 }
 
-static int row_value(struct object *m, uint32_t index, struct strbuf *out)
+static int row_text(struct dset *d, uint32_t index, struct strbuf *out)
 {
-	CLEANUP(dset_unrefp) struct dset *d = NULL;
 	CLEANUP(array_freep) struct array *a = NULL;
 	uint64_t start[DT_MAX_RANK] = { index }, count[DT_MAX_RANK] = { 1 };
-	int r = open_dataset(m, &d);
+	int r;
 
-	if (r < 0)
-		return r;
 	if (dset_info(d)->rank == 2)
 		count[1] = dset_info(d)->dims[1];
 	r = dset_read_cells(d, start, count, &a);
@@ -356,6 +434,41 @@ static int row_value(struct object *m, uint32_t index, struct strbuf *out)
 		a->dims[0] = a->dims[1];
 	a->rank--; /* one row: a scalar or a vector */
 	return text_of_array(a, out);
+}
+
+static int row_value(struct object *m, uint32_t index, struct strbuf *out)
+{
+	CLEANUP(dset_unrefp) struct dset *d = NULL;
+	int r = open_dataset(m, &d);
+
+	return r < 0 ? r : row_text(d, index, out);
+}
+
+#define NUMBER_ROOM 32 /* of a number in a list, at most */
+
+/* getfattr -d fails on a listed value over 64 KiB. */
+static bool row_fits(struct object *m, uint32_t index)
+{
+	CLEANUP(dset_unrefp) struct dset *d = NULL;
+	struct strbuf text = STRBUF_INIT;
+	const struct dataset_info *in;
+	bool fits;
+	uint64_t n;
+
+	if (m->rank == 1 && m->desc && m->desc->kind == DESC_NUMBER)
+		return true;
+	if (open_dataset(m, &d) < 0)
+		return true; /* asked for, it says why not */
+	in = dset_info(d);
+	n = in->rank == 2 ? in->dims[1] : 1;
+	if (n >= XATTR_VALUE_MAX_ / 2) /* "0," each */
+		return false;
+	if (dtype_is_number(in->type) && in->type->class != DT_ENUM &&
+	    n < XATTR_VALUE_MAX_ / NUMBER_ROOM)
+		return true;
+	fits = row_text(d, index, &text) < 0 || text.len <= XATTR_VALUE_MAX_;
+	strbuf_done(&text);
+	return fits;
 }
 
 /* The row of a sample: index axis 0 is the stored axis 0. */
@@ -399,7 +512,7 @@ static int row_xattr(struct ns *ns, const struct pin *p, const char *name,
 static int get_fact(struct ns *ns, const struct pin *p, const char *name,
 		    struct strbuf *out)
 {
-	struct fact_arg a;
+	CLEANUP(fact_arg_done) struct fact_arg a = { 0 };
 	STATE_REF(ref, ns);
 	int r = fact_arg_init(ns, p, &ref, &a);
 
@@ -409,14 +522,6 @@ static int get_fact(struct ns *ns, const struct pin *p, const char *name,
 		if (!strcmp(facts[i].name, name))
 			return facts[i].get(&a, out);
 	return -ENODATA;
-}
-
-static int get_attr(const struct pin *p, const char *name, struct strbuf *out)
-{
-	CLEANUP(array_freep) struct array *a = NULL;
-	int r = store_attr(p->object->gen->store, p->object->info.id, name, &a);
-
-	return r < 0 ? r : text_of_array(a, out);
 }
 
 int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
@@ -441,7 +546,7 @@ int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
 	if (r == -ENODATA)
 		r = row_xattr(ns, &p, name + strlen(USER), &out);
 	if (r == -ENODATA)
-		r = get_attr(&p, name + strlen(USER), &out);
+		r = get_attr(p.object, name + strlen(USER), &out);
 	if (r == 0)
 		r = strbuf_to_blob(&out, ret_value);
 	strbuf_done(&out);
@@ -450,108 +555,80 @@ int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
 
 /* ---- list ---- */
 
-static void put_name(struct strbuf *out, const char *prefix, const char *name)
+static void list_facts(struct fact_arg *a, struct strbuf *out)
 {
-	if (strlen(prefix) + strlen(name) > XATTR_NAME_MAX_)
-		return;
-	strbuf_puts(out, prefix);
-	strbuf_put(out, name, strlen(name) + 1);
-}
-
-static int list_facts(struct ns *ns, const struct pin *p, struct strbuf *out)
-{
-	struct fact_arg a;
-	STATE_REF(ref, ns);
-	int r = fact_arg_init(ns, p, &ref, &a);
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(facts); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		struct strbuf value = STRBUF_INIT;
 
 		/* these look at data: they are there without being computed */
 		bool there = facts[i].get == fact_norm ||
 			     facts[i].get == fact_range ?
-				     is_shown(&a) && a.src.layout->kind ==
-							     LAYOUT_PICTURES &&
-				     (is_sample(p) || !a.src.layout->norm_sample ||
+				     is_shown(a) && a->src.layout->kind ==
+							    LAYOUT_PICTURES &&
+				     (is_sample(a->p) ||
+				      !a->src.layout->norm_sample ||
 				      facts[i].get == fact_norm) :
-				     facts[i].get(&a, &value) == 0;
+				     facts[i].get(a, &value) == 0;
 
 		if (there)
 			put_name(out, FACTS, facts[i].name);
 		strbuf_done(&value);
 	}
-	return r;
 }
 
-static int list_row(const struct pin *p, struct strbuf *out)
+static void list_row(const struct pin *p, struct strbuf *out)
 {
 	const struct object *o = p->object;
 	const struct group *g = o->parent ? o->parent->group : NULL;
 	uint32_t row;
 
+	if (!has_row(p, &row))
+		g = NULL;
+
 	if (o->labelled) {
 		put_name(out, USER, "label");
 		put_name(out, USER, "class");
 	}
-	for (size_t i = 0; g && has_row(p, &row) && i < g->nchildren; i++) {
+	for (size_t i = 0; g && i < g->nchildren; i++) {
 		const char *name = g->children[i].name;
+		struct object *m = row_member(o, name);
 
 		if (out->len + strlen(name) + strlen(USER) + 1 > XATTR_LIST_MAX_)
 			break;
-		if (row_member(o, name) &&
-		    !(o->labelled && (!strcmp(name, "label") ||
-				      !strcmp(name, "class"))))
+		if (m && !(o->labelled && (!strcmp(name, "label") ||
+					   !strcmp(name, "class"))) &&
+		    row_fits(m, row))
 			put_name(out, USER, name);
 	}
-	return 0;
 }
 
-static bool is_fact(const char *attr)
+static int list_attrs(struct fact_arg *a, struct strbuf *out)
 {
-	if (strncmp(attr, "h5fs.", 5))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
-		if (!strcmp(facts[i].name, attr + 5))
-			return true;
-	return false;
-}
-
-static int list_attrs(struct ns *ns, const struct pin *p, struct strbuf *out)
-{
-	const struct object *o = p->object;
-	struct attr_list l;
-	int r = store_attrs(o->gen->store, o->info.id, &l);
+	int r = find_attrs(a);
 
 	if (r < 0)
 		return is_damage(r) ? 0 : r;
-	for (size_t i = 0; i < l.count; i++) {
-		CLEANUP(blob_unrefp) struct blob *text = NULL;
-
-		/* a longer list is E2BIG to whoever asks */
-		if (out->len + strlen(l.names[i]) + strlen(USER) + 1 >
-		    XATTR_LIST_MAX_)
-			break;
-		if (is_fact(l.names[i])) /* it is shown instead */
-			continue;
-		/* getfattr -d fails on a listed value over 64 KiB */
-		if (content_attr(ns, o, (uint32_t)i, &text) == 0 &&
-		    text->size <= XATTR_VALUE_MAX_)
-			put_name(out, USER, l.names[i]);
-	}
-	attr_list_done(&l);
-	return 0;
+	strbuf_put(out, a->attrs.list.buf, a->attrs.list.len);
+	return strbuf_error(&a->attrs.list);
 }
 
 int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
+	CLEANUP(fact_arg_done) struct fact_arg a = { 0 };
+	STATE_REF(ref, ns);
 	int r = pin_get(ns, ino, &p);
 
 	if (r < 0 || !carries(&p))
 		return r;
+	r = fact_arg_init(ns, &p, &ref, &a);
+	if (r < 0)
+		return r;
+	list_facts(&a, out);
 	/* a sample lists its row; the set's own attributes answer unlisted */
-	r = list_facts(ns, &p, out);
-	if (r == 0)
-		r = is_sample(&p) ? list_row(&p, out) : list_attrs(ns, &p, out);
+	if (is_sample(&p))
+		list_row(&p, out);
+	else
+		r = list_attrs(&a, out);
 	return r < 0 ? r : strbuf_error(out);
 }

@@ -148,3 +148,87 @@ PY
 	done
 	cd "$TMP"
 }
+
+@test "thousands of attributes: each is read once for a listing, the list is cut at 64 KiB" {
+	py <<'PY'
+with h5py.File('d.h5', 'w', libver='latest') as f:
+    d = f.create_dataset('table', data=np.arange(6.).reshape(2, 3), track_order=True)
+    for i in range(3000):
+        d.attrs['attribute_%05d_of_a_long_name' % i] = i
+    d.attrs['zz'] = 'last'
+PY
+	h5fs_mount d.h5
+	start=$(date +%s)
+	getfattr --absolute-names -d "$MNT/table.npy" >out 2>err
+	took=$(($(date +%s) - start))
+	echo "took $took s"
+	[ -n "$SANITIZE" ] || [ "$took" -lt 10 ]
+	[ ! -s err ] || { cat err; false; }
+	n=$(grep -c '^user.attribute_' out)
+	[ "$n" -gt 1500 ] && [ "$n" -lt 3000 ]
+	assert_eq "$(xattr "$MNT/table.npy" user.h5fs.more)" .attrs.table/
+	assert_eq "$(xattr "$MNT/table.npy" user.zz)" last
+	assert_eq "$(ls "$MNT/.attrs.table" | wc -l)" 3001
+}
+
+@test "a row that is longer than an xattr can be is not listed with a sample" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    f['images'] = np.zeros((3, 16, 16, 3), 'u1')
+    f['labels'] = np.array([1, 0, 1])
+    f['short'] = np.zeros((3, 2000), 'f8')
+    f['wide'] = np.zeros((3, 70000), 'u1')
+    f['random'] = np.random.default_rng(0).random((3, 20000))
+    f['zeros'] = np.zeros((3, 20000))
+    d = f.create_dataset('caption', (3,), h5py.string_dtype())
+    d[:] = ['one', 'x' * 70000, 'three']
+PY
+	h5fs_mount d.h5
+	getfattr --absolute-names -d "$MNT/images/"*.png >out 2>err
+	[ ! -s err ] || { cat err; false; }
+	assert_eq "$(grep -c '^user.short=' out)" 3
+	assert_eq "$(grep -c '^user.caption=' out)" 2
+	assert_eq "$(grep -c '^user.zeros=' out)" 3
+	refute grep -q -e '^user.wide=' -e '^user.random=' out
+	assert_eq "$(xattr "$MNT/images/000002.png" user.caption)" three
+}
+
+@test "@EXPR asks the target of each soft link, and the right one" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    for i in range(2):
+        f['things/%d' % i] = np.arange(70.).reshape(1, 70)
+        f['things/%d' % i].attrs['k'] = i
+    g = f.create_group('links')
+    g['a'] = h5py.SoftLink('/things/0')
+    g['a.b'] = h5py.SoftLink('/things/1')
+    g['dangling'] = h5py.SoftLink('/nowhere')
+    for i in range(3000):
+        g['many_%04d' % i] = h5py.SoftLink('/things/%d' % (i % 2))
+PY
+	h5fs_mount d.h5
+	start=$(date +%s)
+	ls "$MNT/links/@k=1" >ones
+	took=$(($(date +%s) - start))
+	echo "took $took s"
+	[ -n "$SANITIZE" ] || [ "$took" -lt 5 ]
+	assert_eq "$(wc -l <ones)" 1501
+	grep -qx a.b.npy ones
+	assert_eq "$(ls "$MNT/links/@k=0" | grep -cx -e a.npy -e a.b.npy)" 1
+	ls "$MNT/links/@k=1" | cmp - ones
+}
+
+@test "many questions at once each have their own answer" {
+	make_patients
+	h5fs_mount d.h5
+	py <<'PY'
+top = MNT + '/patients/'
+fds = [os.open(top + '@age>%d' % i, os.O_RDONLY) for i in range(400)]
+for i in 0, 41, 67, 399:
+    want = sorted('P%03d' % k for k, age in enumerate([70, 40, 66, 65]) if age > i)
+    assert sorted(os.listdir(fds[i])) == want, i
+for fd in fds:
+    os.close(fd)
+assert sorted(os.listdir(top + '@age>65')) == ['P000', 'P002']
+PY
+}

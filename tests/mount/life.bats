@@ -77,12 +77,14 @@ teardown()
 	for signal in TERM INT; do
 		"$H5FS" "$TMP/d.h5" "$MNT" 3>&-
 		is_mounted "$MNT"
-		for p in $(ours); do
-			case " $(ours) " in
+		all=$(ours | paste -sd' ')
+		for p in $all; do # the one whose parent is none of ours
+			case " $all " in
 			*" $(ps -o ppid= -p "$p" | tr -d ' ') "*) ;;
-			*) kill -"$signal" "$p" ;;
+			*) parent=$p ;;
 			esac
 		done
+		kill -"$signal" "$parent"
 		wait_for not_mounted "$MNT"
 		wait_for none_left
 	done

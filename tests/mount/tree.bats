@@ -183,3 +183,36 @@ PY
 	df "$MNT" >/dev/null
 	assert_eq "$(stat -f -c %b "$MNT")" "$(stat -f -c %b d.h5)"
 }
+
+@test "a listing of the root that a change of FILE overtakes has no name twice and none missing" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    for i in range(2000):
+        f.create_group('old_%04d' % i)
+with h5py.File('new.h5', 'w') as f:
+    for i in range(1500):
+        f.create_group('new_%04d' % i)
+PY
+	h5fs_mount d.h5
+	py <<'PY'
+import time
+it = os.scandir(MNT)
+names = [next(it).name for _ in range(10)]
+os.rename('new.h5', 'd.h5')
+for _ in range(200):
+    if os.path.exists(MNT + '/new_0000'):
+        break
+    time.sleep(.01)
+assert os.path.exists(MNT + '/new_0000')
+try:
+    names += [e.name for e in it]
+    assert sorted(names) == ['old_%04d' % i for i in range(2000)], len(names)
+except OSError as e:            # it is long gone
+    import errno
+    assert e.errno == errno.ESTALE, e
+assert sorted(os.listdir(MNT)) == ['new_%04d' % i for i in range(1500)]
+for i in 0, 700, 1499:
+    assert os.listdir(MNT + '/new_%04d' % i) == []
+    assert not os.path.exists(MNT + '/old_%04d' % i)
+PY
+}

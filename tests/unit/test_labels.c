@@ -68,6 +68,43 @@ static void shapes_fit(void)
 	fixture_done(&f);
 }
 
+/* A label for each set, all of one length, or each of its own: to compare every
+ * set with every label would take minutes. */
+static void many_sets(void)
+{
+	enum { MANY = 60000 };
+	struct desc_group g = { .count = MANY };
+	struct dtype u1 = simple_type("u1"), i8 = simple_type("i8");
+	size_t found[8];
+	char path[32];
+
+	g.members = calloc(MANY, sizeof(*g.members));
+	for (size_t i = 0; i < MANY; i++) {
+		uint64_t n = i < MANY / 2 ? 9 : 10 + i / 2;
+
+		snprintf(path, sizeof(path), "/%c_%c%c%cq", i % 2 ? 'y' : 'x',
+			 (int)('a' + i / 2 / 676 % 26),
+			 (int)('a' + i / 2 / 26 % 26), (int)('a' + i / 2 % 26));
+		g.members[i].path = strdup(path);
+		g.members[i].name = strdup(path + 1);
+		desc_set_type(&g.members[i], i % 2 ? &i8 : &u1, false,
+			      i % 2 ? 1 : 4, (uint64_t[]){ n, 20, 30, 3 });
+	}
+	CHECK_EQ(layout_decide(&g, NULL, &answer_probe), 0);
+	for (size_t i = 0; i < MANY; i += 2) {
+		uint64_t n = g.members[i].dims[0];
+
+		if (layout_label_candidates(&g, i, n, found, 8) == 0 ||
+		    found[0] % 2 == 0 || g.members[found[0]].dims[0] != n ||
+		    strcmp(g.members[i].name + 1, g.members[found[0]].name + 1))
+			CHECK_EQ(i, SIZE_MAX);
+	}
+	for (size_t i = 0; i < MANY; i++)
+		desc_done(&g.members[i]);
+	free(g.members);
+	free(g.layouts);
+}
+
 static void many_words(void)
 {
 	struct fixture f = { 0 };
@@ -99,6 +136,7 @@ int main(void)
 {
 	RUN(names_fit);
 	RUN(shapes_fit);
+	RUN(many_sets);
 	RUN(many_words);
 	RUN(lists);
 	return CHECK_RESULT();
