@@ -275,6 +275,13 @@ static inline bool is_damage(int r)
 /* HDF5 path of an object; the caller frees it. NULL: no memory. */
 char *object_path(const struct object *o);
 int64_t now_ms(void);
+void object_free(struct object *o);
+/* Under the tables lock. */
+void object_number_give(struct ns *ns, uint32_t number);
+
+/* ---- gen.c ---- */
+int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why);
+void gen_free(struct ns *ns, struct gen *gen);
 /* A new generation, if FILE has changed. Any thread; the keeper tells the kernel
  * by ns_refresh() afterwards. */
 int refresh_now(struct ns *ns);
@@ -287,6 +294,10 @@ struct child *group_child(const struct group *g, const char *name);
 /* Child by the name it is shown with, without suffix. */
 struct child *group_child_shown(const struct group *g, const char *shown,
 				bool as_group);
+/* ---- links.c ---- */
+int links_load(struct ns *ns, struct object *g, struct group *grp);
+
+/* ---- entry_table.c ---- */
 int entries_index(struct group *g);
 int entries_add(struct group *g, size_t *cap, const struct entry *e);
 void group_free(struct group *g);
@@ -378,7 +389,7 @@ uint64_t stable_ino(const struct ns *ns, const struct object *o, uint8_t view,
 int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	      struct stat *ret_st);
 
-/* ---- labels.c ---- */
+/* ---- labels.c, classes.c ---- */
 /* Finds label datasets for the sets of a decided group. */
 void labels_find(struct ns *ns, struct object *g, struct group *grp);
 /* Class folders of a labelled set (reads all labels) or of a group of labelled
@@ -436,6 +447,10 @@ extern const char *const control_names[CONTROLS];
 
 /* ---- options.c ---- */
 int ns_options_copy(struct ns_options *to, const struct ns_options *from);
+
+/* ---- rule_check.c ---- */
+/* -ENOENT with *ret_why: a rule matches nothing, or can not hold. */
+int rules_check(struct ns *ns, char **ret_why);
 
 /* ---- rules.c ---- */
 struct rule_match *rules_match(struct ns *ns, const char *path);

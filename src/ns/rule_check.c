@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* rule_check.c - do the user's rules match anything, and can they hold? */
+#include <stdio.h>
+
+#include "ns_int.h"
+
+/* NULL, or why the rule can not hold for a dataset that its path names. */
+typedef char *(*rule_fn)(struct ns *ns, struct object *o,
+			 const struct ns_rule *rule);
+
+static char *layout_holds(struct ns *ns, struct object *o,
+			  const struct ns_rule *rule)
+{
+	(void)ns;
+	if (o->layout->kind == LAYOUT_NONE && !strcmp(o->layout->rule, "R1") &&
+	    strcmp(rule->value, "none"))
+		return strdup(*o->layout->why ? o->layout->why : "it does not fit");
+	return NULL;
+}
+
+static char *range_holds(struct ns *ns, struct object *o,
+			 const struct ns_rule *rule)
+{
+	(void)ns, (void)rule;
+	return o->layout->kind == LAYOUT_PICTURES ? NULL :
+	       strdup("it is not shown as pictures; layout= makes it so");
+}
+
+static char *labels_hold(struct ns *ns, struct object *o,
+			 const struct ns_rule *rule)
+{
+	char *text = NULL;
+
+	(void)ns;
+	if (o->labelled)
+		return NULL;
+	if (asprintf(&text, "%s does not hold one label for each of its %llu "
+			    "samples", rule->value,
+		     (unsigned long long)o->count) < 0)
+		return NULL;
+	return text;
+}
+
+static char *names_hold(struct ns *ns, struct object *o,
+			const struct ns_rule *rule)
+{
+	char *text = NULL;
+
+	if (rownames_member(ns, o))
+		return NULL;
+	if (asprintf(&text, "%s is not a dataset of one string a row beside it",
+		     rule->value) < 0)
+		return NULL;
+	return text;
+}
+
+struct rule_check {
+	const struct ns_rule *first; /* of the list that rule is in */
+	const struct ns_rule *rule;
+	rule_fn holds;
+	bool found;
+	char *why; /* the rule names one dataset, and can not hold for it */
+};
+
+/* Does a rule that comes before it take the path? */
+static bool is_shadowed(const struct rule_check *c, const char *path)
+{
+	for (const struct ns_rule *r = c->first; r < c->rule; r++)
+		if (glob_match(r->path, path))
+			return true;
+	return false;
+}
+
+/* Can a path below this group fit? Its components fit the pattern's first. */
+static bool leads_on(const char *pattern, const char *path)
+{
+	CLEANUP(freep) char *head = strdup(pattern);
+	char *end = head;
+
+	if (!head || !strcmp(path, "/"))
+		return true;
+	end += *end == '/';
+	for (const char *p = path; *p; p++)
+		if (*p == '/' && p > path && end)
+			end = strchr(end, '/') ? strchr(end, '/') + 1 : NULL;
+	end = end ? strchr(end, '/') : NULL;
+	if (!end)
+		return false;
+	*end = 0;
+	return glob_match(head, path);
+}
+
+/* Any dataset at or below o whose path fits. The walk goes only where the
+ * pattern can lead. */
+static int check_below(struct ns *ns, struct object *o, unsigned depth,
+		       struct rule_check *c)
+{
+	CLEANUP(freep) char *path = object_path(o);
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	if (o->kind == OBJECT_DATASET && glob_match(c->rule->path, path)) {
+		c->found = true;
+		if (!strpbrk(c->rule->path, "*?") && !is_shadowed(c, path))
+			c->why = c->holds(ns, o, c->rule);
+	}
+	if (o->kind != OBJECT_GROUP || c->found || depth == 0 ||
+	    !leads_on(c->rule->path, path))
+		return 0;
+	r = group_load(ns, o, GROUP_DECIDED);
+	if (r < 0)
+		return is_damage(r) ? 0 : r;
+	for (size_t i = 0; i < o->group->nchildren && !c->found; i++) {
+		struct child *child = &o->group->children[i];
+
+		if (child->kind != CHILD_OBJECT)
+			continue;
+		r = check_below(ns, child->object, depth - 1, c);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int check_rules(struct ns *ns, const struct ns_rules *rules,
+		       rule_fn holds, char **ret_why)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		struct rule_check c = { rules->rules, &rules->rules[i], holds,
+					false, NULL };
+		const char *p = c.rule->path;
+		unsigned depth = *p == '/' ? 0 : 1;
+		int r;
+
+		for (; *p; p++)
+			depth += *p == '/';
+		r = check_below(ns, ns->gen->root, depth, &c);
+		if (r < 0)
+			return r;
+		if (c.found && !c.why)
+			continue;
+		if (asprintf(ret_why, "%s%s: %s; see: h5fs info %s",
+			     c.rule->origin, c.rule->path,
+			     c.why ? c.why : "no dataset has this path",
+			     ns->file) < 0)
+			*ret_why = NULL;
+		free(c.why);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+int rules_check(struct ns *ns, char **ret_why)
+{
+	int r = check_rules(ns, &ns->opts.layout, layout_holds, ret_why);
+
+	if (r == 0)
+		r = check_rules(ns, &ns->opts.range, range_holds, ret_why);
+	if (r == 0)
+		r = check_rules(ns, &ns->opts.labels, labels_hold, ret_why);
+	if (r == 0)
+		r = check_rules(ns, &ns->opts.names, names_hold, ret_why);
+	return r;
+}
