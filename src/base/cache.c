@@ -12,9 +12,9 @@
 
 struct entry {
 	struct cache_key key;
-	struct entry *chain;	   /* bucket; or what is to be freed */
+	struct entry *chain; /* bucket; or what is to be freed */
 	struct entry *newer, *older;
-	struct blob *blob;	   /* READY and after */
+	struct blob *blob; /* READY and after */
 	pthread_cond_t answered;
 	unsigned users;
 	int error;
@@ -184,7 +184,8 @@ static struct entry *evict(struct cache *c)
 }
 
 /* One user has its answer; returns the entry if it is to be freed. */
-static struct entry *entry_leave(struct entry *e, struct blob **blob, int *error)
+static struct entry *entry_leave(struct entry *e, struct blob **blob,
+				 int *error)
 {
 	*error = e->error;
 	*blob = blob_ref(e->blob);

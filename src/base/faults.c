@@ -7,7 +7,7 @@
 #define MAX_TEXT_BYTES 1024
 
 struct fault {
-	uint64_t hash; /* of path and reason, whole */
+	uint64_t hash;		      /* of path and reason, whole */
 	char *path, *reason, *remedy; /* cut to the limits above */
 };
 

@@ -59,8 +59,8 @@ static ssize_t read_up_to(int fd, uint8_t *buf, size_t size)
 	size_t got = 0;
 
 	while (got < size) {
-		ssize_t n = read(fd, buf + got,
-				 at_most(size - got, MAX_TRANSFER));
+		ssize_t n =
+			read(fd, buf + got, at_most(size - got, MAX_TRANSFER));
 
 		if (n < 0 && errno == EINTR)
 			continue;

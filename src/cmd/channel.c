@@ -57,7 +57,9 @@ int channel_recv(int sock, enum channel_kind *ret_kind, struct strbuf *text,
 	struct iovec iov = { .iov_base = buf, .iov_len = CHANNEL_TEXT_MAX + 1 };
 	union control control;
 	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
 		.msg_controllen = sizeof(control.buf),
 	};
 	ssize_t n;

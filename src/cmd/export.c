@@ -98,7 +98,8 @@ static void print_faults(struct export *x)
 static int run(struct ns *ns, const char *dir, size_t nthreads)
 {
 	struct export x = {
-		.ns = ns, .terminal = isatty(2),
+		.ns = ns,
+		.terminal = isatty(2),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.more = PTHREAD_COND_INITIALIZER,
 		.room = PTHREAD_COND_INITIALIZER,
@@ -160,9 +161,12 @@ int cmd_export(int argc, char **argv)
 	CLEANUP(ns_closep) struct ns *ns = NULL;
 	size_t threads = 0;
 	struct cmd_line line = {
-		.short_options = "j:", .min = 2, .max = 2,
+		.short_options = "j:",
+		.min = 2,
+		.max = 2,
 		.usage = "export [-o OPTION,...] [-j N] FILE DIR",
-		.flag = flag, .arg = &threads,
+		.flag = flag,
+		.arg = &threads,
 	};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int status = 1;
@@ -173,7 +177,7 @@ int cmd_export(int argc, char **argv)
 	o.sandbox = false; /* it is here to write */
 	if (!threads)
 		threads = o.ns.threads ? o.ns.threads
-					     : (size_t)(cpus > 0 ? cpus : 1);
+				       : (size_t)(cpus > 0 ? cpus : 1);
 	if (threads > WORKERS_MAX)
 		threads = WORKERS_MAX;
 	if (cmd_open(argv[optind], &o, &ns) < 0 ||

@@ -46,8 +46,9 @@ static char *temporary_name(const char *path, struct export_notes *n)
 	const char *slash = strrchr(path, '/');
 	char *name = NULL;
 
-	if (asprintf(&name, "%.*s/.h5fs-export.%d.%u", (int)(slash - path), path,
-		     (int)getpid(), atomic_fetch_add(&n->temporary, 1)) < 0)
+	if (asprintf(&name, "%.*s/.h5fs-export.%d.%u", (int)(slash - path),
+		     path, (int)getpid(),
+		     atomic_fetch_add(&n->temporary, 1)) < 0)
 		return NULL;
 	return name;
 }
@@ -67,7 +68,8 @@ static int fill(struct ns *ns, uint64_t ino, const char *temporary,
 	r = copy_bytes(ns, ino, (uint64_t)st.st_size, fd, n);
 	if (r == 0) {
 		export_xattrs(ns, ino, temporary, n);
-		(void)futimens(fd, (struct timespec[]){ st.st_mtim, st.st_mtim });
+		(void)futimens(fd,
+			       (struct timespec[]){ st.st_mtim, st.st_mtim });
 	}
 	if (close(fd) < 0 && r == 0) /* NFS tells of a full disk here */
 		r = -errno;
@@ -99,8 +101,8 @@ static void told_once(atomic_bool *told, const char *path, const char *text)
 		fprintf(stderr, "h5fs: %s: %s\n", path, text);
 }
 
-static void set_one(const char *path, const char *name, const struct blob *value,
-		    struct export_notes *n)
+static void set_one(const char *path, const char *name,
+		    const struct blob *value, struct export_notes *n)
 {
 	if (setxattr(path, name, value->data, value->size, 0) == 0)
 		return;

@@ -26,7 +26,7 @@ void export_xattrs(struct ns *ns, uint64_t ino, const char *path,
 
 struct export_job {
 	uint64_t ino;
-	char *path; /* of a hard link: what to write if it cannot be made */
+	char *path;  /* of a hard link: what to write if it cannot be made */
 	char *first; /* the name it is linked to */
 };
 struct export_jobs {
@@ -38,7 +38,8 @@ struct export_dir {
 	char *path;
 	struct timespec mtime;
 };
-struct export {
+struct export
+{
 	struct ns *ns;
 	struct export_notes notes;
 	bool terminal;

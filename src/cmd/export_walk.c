@@ -49,7 +49,8 @@ static int make_dir(struct export *x, uint64_t ino, char *path,
 {
 	if (x->ndirs == x->dirs_cap) {
 		size_t cap = x->dirs_cap ? x->dirs_cap * 2 : 64;
-		struct export_dir *dirs = reallocarray(x->dirs, cap, sizeof(*dirs));
+		struct export_dir *dirs =
+			reallocarray(x->dirs, cap, sizeof(*dirs));
 
 		if (!dirs)
 			return -ENOMEM;
@@ -126,7 +127,8 @@ static int put_off_link(struct export *x, uint64_t ino, char *path,
 
 	if (copy && l->count == l->cap) {
 		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct export_job *list = reallocarray(l->list, cap, sizeof(*list));
+		struct export_job *list =
+			reallocarray(l->list, cap, sizeof(*list));
 
 		if (list) {
 			l->list = list;

@@ -31,7 +31,9 @@ static int print(struct ns *ns, const char *file, const char *path)
 int cmd_info(int argc, char **argv)
 {
 	static const struct cmd_line line = {
-		.short_options = "", .min = 1, .max = 2,
+		.short_options = "",
+		.min = 1,
+		.max = 2,
 		.usage = "info [-o OPTION,...] FILE [PATH]",
 	};
 	CLEANUP(cmd_options_done) struct cmd_options o;
@@ -43,5 +45,6 @@ int cmd_info(int argc, char **argv)
 		return status;
 	if (cmd_open(argv[optind], &o, &ns) < 0)
 		return 1;
-	return print(ns, argv[optind], argc - optind > 1 ? argv[optind + 1] : "/");
+	return print(ns, argv[optind],
+		     argc - optind > 1 ? argv[optind + 1] : "/");
 }

@@ -12,7 +12,8 @@ static void unescape(char *s)
 	char *to = s;
 
 	for (; *s; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] &&
+		    s[3]) {
 			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
 				       (s[3] - '0'));
 			s += 3;
@@ -161,8 +162,11 @@ int cmd_mount(int argc, char **argv)
 {
 	CLEANUP(cmd_options_done) struct cmd_options o;
 	struct cmd_line line = {
-		.short_options = "fd", .min = 1, .max = 2,
-		.flag = flag, .arg = &o,
+		.short_options = "fd",
+		.min = 1,
+		.max = 2,
+		.flag = flag,
+		.arg = &o,
 	};
 	struct mount_job job = { .options = &o, .tell = isatty(1) };
 	int status = 1;

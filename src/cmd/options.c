@@ -139,37 +139,91 @@ static int set_debug(struct cmd_options *o, const struct row *row,
 	return 0;
 }
 
-#define TREE(name) { name, ARG_NEEDED, set_tree, "-o " name "=", false }
-#define LIST(name) { name, ARG_NEEDED, set_tree, "-o " name "=", true }
-#define FUSE_FLAG(name) { name, ARG_NONE, set_fuse, NULL, false }
-#define FUSE_VALUE(name) { name, ARG_NEEDED, set_fuse, NULL, false }
-#define IGNORE(name) { name, ARG_NONE, ignore, NULL, false }
-#define REFUSE(name) { name, ARG_NONE, refuse, NULL, false }
+#define TREE(name)                                                             \
+	{                                                                      \
+		name, ARG_NEEDED, set_tree, "-o " name "=", false              \
+	}
+#define LIST(name)                                                             \
+	{                                                                      \
+		name, ARG_NEEDED, set_tree, "-o " name "=", true               \
+	}
+#define FUSE_FLAG(name)                                                        \
+	{                                                                      \
+		name, ARG_NONE, set_fuse, NULL, false                          \
+	}
+#define FUSE_VALUE(name)                                                       \
+	{                                                                      \
+		name, ARG_NEEDED, set_fuse, NULL, false                        \
+	}
+#define IGNORE(name)                                                           \
+	{                                                                      \
+		name, ARG_NONE, ignore, NULL, false                            \
+	}
+#define REFUSE(name)                                                           \
+	{                                                                      \
+		name, ARG_NONE, refuse, NULL, false                            \
+	}
 
 static const struct row rows[] = {
-	TREE("view"), LIST("layout"), LIST("range"), TREE("labels"),
-	TREE("classes"), TREE("masks"), TREE("names"),
-	TREE("external"), TREE("cache"), TREE("threads"),
-	TREE("uid"), TREE("gid"), TREE("umask"),
+	TREE("view"),
+	LIST("layout"),
+	LIST("range"),
+	TREE("labels"),
+	TREE("classes"),
+	TREE("masks"),
+	TREE("names"),
+	TREE("external"),
+	TREE("cache"),
+	TREE("threads"),
+	TREE("uid"),
+	TREE("gid"),
+	TREE("umask"),
 	{ "timeout", ARG_NEEDED, set_timeout, NULL, false },
 	{ "notify", ARG_NEEDED, set_notify, NULL, false },
 	{ "nosandbox", ARG_NONE, set_nosandbox, NULL, false },
 	{ "debug", ARG_NONE, set_debug, NULL, false },
-	FUSE_FLAG("allow_other"), FUSE_FLAG("allow_root"),
-	FUSE_FLAG("default_permissions"), FUSE_FLAG("noexec"),
+	FUSE_FLAG("allow_other"),
+	FUSE_FLAG("allow_root"),
+	FUSE_FLAG("default_permissions"),
+	FUSE_FLAG("noexec"),
 	FUSE_FLAG("noatime"),
-	FUSE_VALUE("fsname"), FUSE_VALUE("subtype"), FUSE_VALUE("max_read"),
-	IGNORE("ro"), IGNORE("rw"), IGNORE("defaults"),
-	IGNORE("dev"), IGNORE("nodev"), IGNORE("suid"), IGNORE("nosuid"),
-	IGNORE("exec"), IGNORE("atime"), IGNORE("relatime"),
-	IGNORE("strictatime"), IGNORE("diratime"), IGNORE("nodiratime"),
-	IGNORE("lazytime"), IGNORE("nolazytime"),
-	IGNORE("sync"), IGNORE("async"), IGNORE("dirsync"),
-	IGNORE("auto"), IGNORE("noauto"), IGNORE("user"), IGNORE("nouser"),
-	IGNORE("users"), IGNORE("owner"), IGNORE("group"),
-	IGNORE("_netdev"), IGNORE("nofail"), IGNORE("auto_unmount"),
-	REFUSE("edit"), REFUSE("grow"), REFUSE("fit"), REFUSE("commit"),
-	REFUSE("stage"), REFUSE("rows"),
+	FUSE_VALUE("fsname"),
+	FUSE_VALUE("subtype"),
+	FUSE_VALUE("max_read"),
+	IGNORE("ro"),
+	IGNORE("rw"),
+	IGNORE("defaults"),
+	IGNORE("dev"),
+	IGNORE("nodev"),
+	IGNORE("suid"),
+	IGNORE("nosuid"),
+	IGNORE("exec"),
+	IGNORE("atime"),
+	IGNORE("relatime"),
+	IGNORE("strictatime"),
+	IGNORE("diratime"),
+	IGNORE("nodiratime"),
+	IGNORE("lazytime"),
+	IGNORE("nolazytime"),
+	IGNORE("sync"),
+	IGNORE("async"),
+	IGNORE("dirsync"),
+	IGNORE("auto"),
+	IGNORE("noauto"),
+	IGNORE("user"),
+	IGNORE("nouser"),
+	IGNORE("users"),
+	IGNORE("owner"),
+	IGNORE("group"),
+	IGNORE("_netdev"),
+	IGNORE("nofail"),
+	IGNORE("auto_unmount"),
+	REFUSE("edit"),
+	REFUSE("grow"),
+	REFUSE("fit"),
+	REFUSE("commit"),
+	REFUSE("stage"),
+	REFUSE("rows"),
 };
 
 /* The row of a piece's name, which ends at '=' or with the piece. */

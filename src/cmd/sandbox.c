@@ -39,12 +39,12 @@ static const struct abi {
 	int version;
 	unsigned fs_bits, net_bits, scope_bits;
 	size_t attr_size;
-} abis[] = { /* newest first */
-	{ 6, 16, 2, 2, 24 },
-	{ 5, 16, 2, 0, 16 }, /* ioctl on devices */
-	{ 4, 15, 2, 0, 16 }, /* TCP */
-	{ 3, 15, 0, 0, 8 },  /* truncate */
-	{ 2, 14, 0, 0, 8 },  /* link and rename across directories */
+} abis[] = {
+	/* newest first */
+	{ 6, 16, 2, 2, 24 }, { 5, 16, 2, 0, 16 }, /* ioctl on devices */
+	{ 4, 15, 2, 0, 16 },			  /* TCP */
+	{ 3, 15, 0, 0, 8 },			  /* truncate */
+	{ 2, 14, 0, 0, 8 }, /* link and rename across directories */
 	{ 1, 13, 0, 0, 8 },
 };
 
@@ -140,8 +140,13 @@ static void allow_plugins(int ruleset)
 void sandbox_enter(const char *file, const struct ns_options *o)
 {
 	static const char *const paths[] = {
-		"/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime",
-		"/proc/self", "/sys/devices/system/cpu",
+		"/usr",
+		"/lib",
+		"/lib64",
+		"/etc/ld.so.cache",
+		"/etc/localtime",
+		"/proc/self",
+		"/sys/devices/system/cpu",
 	};
 	CLEANUP(fd_closep) int ruleset = ruleset_new();
 

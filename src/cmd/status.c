@@ -119,7 +119,8 @@ static int read_status(const char *dir, struct blob **ret_blob)
 	if (r == -ENOTDIR)
 		return cmd_fail(dir, "not an h5fs mount");
 	if (r == -ENOTCONN)
-		return cmd_fail(dir, "the mount is dead; fusermount3 -u ends it");
+		return cmd_fail(dir,
+				"the mount is dead; fusermount3 -u ends it");
 	return r < 0 ? cmd_fail(dir, strerror(-r)) : 0;
 }
 
@@ -129,8 +130,13 @@ int cmd_status(int argc, char **argv)
 	CLEANUP(blob_unrefp) struct blob *text = NULL;
 	bool as_json = false;
 	struct cmd_line line = {
-		.short_options = "", .min = 1, .max = 1, .json = true,
-		.usage = "status [--json] DIR", .flag = flag, .arg = &as_json,
+		.short_options = "",
+		.min = 1,
+		.max = 1,
+		.json = true,
+		.usage = "status [--json] DIR",
+		.flag = flag,
+		.arg = &as_json,
 	};
 	json_t *root;
 	int status = 1;
@@ -150,6 +156,7 @@ int cmd_status(int argc, char **argv)
 	else
 		print_members(root, 0);
 	json_decref(root);
-	return fflush(stdout) == 0 ? 0
-				   : cmd_fail("standard output", strerror(errno));
+	return fflush(stdout) == 0
+		       ? 0
+		       : cmd_fail("standard output", strerror(errno));
 }

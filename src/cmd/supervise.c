@@ -22,14 +22,14 @@ enum state { OPENING, MOUNTED, SERVING, ENDING };
 struct supervisor {
 	struct mount_job *job;
 	enum state state;
-	int report; /* to the caller; -1: we are it */
+	int report;  /* to the caller; -1: we are it */
 	int signals; /* signalfd */
 	int sock;
 	pid_t daemon;
 	struct fs_mount *mount;
 	char *summary;
 	bool reported;
-	bool served; /* it has been ready */
+	bool served;  /* it has been ready */
 	bool stopped; /* its end was asked for, or told */
 };
 
@@ -42,7 +42,8 @@ static int tell(const struct mount_job *job, char letter, const char *text)
 		return 0;
 	printf("%s", text);
 	printf("%s on %s: mounted read-only (this version does not write); "
-	       "fusermount3 -u %s ends it\n", job->shown, job->dir, job->dir);
+	       "fusermount3 -u %s ends it\n",
+	       job->shown, job->dir, job->dir);
 	fflush(stdout);
 	return 0;
 }

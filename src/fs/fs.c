@@ -81,8 +81,8 @@ static void want(struct fuse_conn_info *conn, unsigned flag, bool on)
 /* libfuse wants max_read= said twice: at mount and at init. 0: not given. */
 static unsigned max_read(const struct fs_options *o)
 {
-	const char *at = o->mount_options ? strstr(o->mount_options, "max_read=") :
-					    NULL;
+	const char *at =
+		o->mount_options ? strstr(o->mount_options, "max_read=") : NULL;
 
 	return at ? (unsigned)strtoul(at + strlen("max_read="), NULL, 10) : 0;
 }
@@ -196,8 +196,12 @@ int fs_serve(struct ns *ns, int fd, const struct fs_options *o,
 	     const struct fs_events *events)
 {
 	struct fs fs = {
-		.ns = ns, .options = o, .events = events, .pid = getpid(),
-		.loop_thread = pthread_self(), .last_request = fs_clock(),
+		.ns = ns,
+		.options = o,
+		.events = events,
+		.pid = getpid(),
+		.loop_thread = pthread_self(),
+		.last_request = fs_clock(),
 	};
 	struct keeper *keeper = NULL;
 	int r;

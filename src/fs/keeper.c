@@ -20,9 +20,9 @@ struct keeper {
 	struct fs *fs;
 	pthread_t thread;
 	bool running;
-	int stop;  /* eventfd */
-	int watch; /* inotify; -1: only the poll */
-	int file;  /* watch of the file that has FILE's name; -1: none */
+	int stop;   /* eventfd */
+	int watch;  /* inotify; -1: only the poll */
+	int file;   /* watch of the file that has FILE's name; -1: none */
 	char *name; /* FILE's last component */
 	struct strbuf again; /* names to be dropped once more */
 	int64_t again_at;    /* clock_ms() */
@@ -35,9 +35,10 @@ static void watch_content(struct keeper *k)
 {
 	int file = inotify_add_watch(k->watch, ns_file(k->fs->ns),
 				     IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB |
-				     IN_MOVE_SELF | IN_DELETE_SELF);
+					     IN_MOVE_SELF | IN_DELETE_SELF);
 
-	if (k->file >= 0 && file != k->file) /* fails if it went with the file */
+	if (k->file >= 0 &&
+	    file != k->file) /* fails if it went with the file */
 		(void)inotify_rm_watch(k->watch, k->file);
 	k->file = file;
 }
@@ -47,7 +48,8 @@ static void watch_content(struct keeper *k)
  * nobody. */
 static bool touched(struct keeper *k)
 {
-	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	char buf[4096]
+		__attribute__((aligned(__alignof__(struct inotify_event))));
 	bool yes = false;
 	ssize_t n;
 
@@ -124,8 +126,8 @@ static void check_idle(struct keeper *k)
 {
 	struct fs *fs = k->fs;
 	int64_t now = fs_clock();
-	int64_t since = atomic_load_explicit(&fs->last_request,
-					     memory_order_relaxed);
+	int64_t since =
+		atomic_load_explicit(&fs->last_request, memory_order_relaxed);
 
 	if (!fs->options->idle_timeout || !fs->events->idle)
 		return;
@@ -145,7 +147,8 @@ static void *keep(void *arg)
 		{ .fd = k->watch, .events = POLLIN },
 	};
 
-	for (int64_t tick = clock_ms() + TICK_MS;; tick = clock_ms() + TICK_MS) {
+	for (int64_t tick = clock_ms() + TICK_MS;;
+	     tick = clock_ms() + TICK_MS) {
 		int64_t left = tick - clock_ms();
 		int n = poll(fds, 2, left > 0 ? (int)left : 0);
 

@@ -186,9 +186,12 @@ int fs_mount_new(const char *file, const char *dir, const struct fs_options *o,
 /* Ordinary users unmount with libfuse's set-uid helper. */
 static int run_helper(const char *dir, bool lazily)
 {
-	char *argv[] = { (char *)"fusermount3", (char *)"-u",
-			 (char *)(lazily ? "-qz" : "-q"), (char *)"--",
-			 (char *)dir, NULL };
+	char *argv[] = { (char *)"fusermount3",
+			 (char *)"-u",
+			 (char *)(lazily ? "-qz" : "-q"),
+			 (char *)"--",
+			 (char *)dir,
+			 NULL };
 	int status;
 	pid_t pid;
 	int r;

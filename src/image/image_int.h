@@ -43,8 +43,8 @@ void path_parent_name(const char *path, char *ret_name, size_t size);
 /* ---- SPEC of rule R1 (layout_spec.c) ---- */
 struct layout_spec {
 	bool none, transpose, flipv, bgr, raw, norm_sample;
-	unsigned naxes; /* 0: modifiers only, or flat */
-	char axes[LAYOUT_MAX_RANK + 1]; /* upper case; H and W for Y and X */
+	unsigned naxes;			 /* 0: modifiers only, or flat */
+	char axes[LAYOUT_MAX_RANK + 1];	 /* upper case; H and W for Y and X */
 	uint32_t flat_h, flat_w, flat_c; /* 0: not flat */
 	unsigned nbands;
 	uint32_t bands[4];
@@ -93,8 +93,8 @@ struct question {
 	const struct desc *d;
 	const struct layout_probe *probe;
 	const struct layout_spec *spec; /* NULL: none */
-	bool spec_of_user;	/* and not of the attribute */
-	const char *spec_error; /* the user's SPEC does not parse */
+	bool spec_of_user;		/* and not of the attribute */
+	const char *spec_error;		/* the user's SPEC does not parse */
 	uint32_t words, parent_words;
 	int evidence; /* 2 strong, 1 weak, 0 none, -1 against */
 };
@@ -117,7 +117,7 @@ enum verdict layout_set(struct layout *l, const struct desc *d, int y, int x,
 enum verdict layout_set_roles(struct layout *l, const struct question *q,
 			      const char *roles, const char *axes);
 bool desc_is_uint(const struct desc *d, unsigned size);
-bool desc_is_u8(const struct desc *d); /* or bool */
+bool desc_is_u8(const struct desc *d);	    /* or bool */
 bool desc_is_integer(const struct desc *d); /* not bool */
 bool desc_is_float(const struct desc *d);
 static inline uint64_t min_u64(uint64_t a, uint64_t b)

@@ -13,17 +13,17 @@ static enum verdict fit_r3_helper(const struct question *q, struct layout *l)
 	const char *class = facts_text(&q->d->facts, "CLASS");
 
 	return class && (!strcmp(class, "PALETTE") ||
-			 !strcmp(class, "DIMENSION_SCALE")) ?
-		       V_NOT :
-		       V_PASS;
+			 !strcmp(class, "DIMENSION_SCALE"))
+		       ? V_NOT
+		       : V_PASS;
 }
 
 static enum verdict fit_no_number(const struct question *q, struct layout *l)
 {
-	return q->d->kind != DESC_NULL && (q->d->kind != DESC_NUMBER ||
-					   q->d->num_size > 8) ?
-		       V_NOT :
-		       V_PASS;
+	return q->d->kind != DESC_NULL &&
+			       (q->d->kind != DESC_NUMBER || q->d->num_size > 8)
+		       ? V_NOT
+		       : V_PASS;
 }
 
 /* An empty axis 0 is an empty stack. */
@@ -39,9 +39,9 @@ static enum verdict fit_t1_shape(const struct question *q, struct layout *l)
 
 static enum verdict fit_p2_model(const struct question *q, struct layout *l)
 {
-	return q->g->model || path_matches(q->d->path, "/vars/#", true) ?
-		       V_NOT :
-		       V_PASS;
+	return q->g->model || path_matches(q->d->path, "/vars/#", true)
+		       ? V_NOT
+		       : V_PASS;
 }
 
 static enum verdict fit_rest(const struct question *q, struct layout *l)
@@ -69,7 +69,8 @@ static const struct layout_rule {
 	  "scale names without one y and one x of 8 or more" },
 	{ "D5", 1, fit_d5_nexus, "NeXus interpretation",
 	  "NeXus interpretation is no image" },
-	{ "D6", 1, fit_d6_nwb, "NWB type", "data of an NWB type without images" },
+	{ "D6", 1, fit_d6_nwb, "NWB type",
+	  "data of an NWB type without images" },
 	{ "P1", 1, fit_p1_matlab, "MATLAB array, axes reversed",
 	  "MATLAB array without the shape and name of pictures" },
 	{ "P3", 1, fit_p3_exchange, "Data Exchange projections", NULL },
@@ -85,7 +86,8 @@ static const struct layout_rule {
 	{ "S5b", 1, fit_s5b_chw, "one picture, channels first", NULL },
 	{ "S5c", 1, fit_s5c_stack, "stack of grey pictures", NULL },
 	{ "S6", 1, fit_s6_single, "one picture by its name", NULL },
-	{ "S7", 2, fit_s7_companion, "as large as the pictures beside it", NULL },
+	{ "S7", 2, fit_s7_companion, "as large as the pictures beside it",
+	  NULL },
 	{ "K", 1, fit_rest, NULL, "no rule takes it for pictures" },
 };
 
@@ -144,8 +146,8 @@ static void add_suffix(struct layout *l, const char *suffix)
 static bool under_opengl(const struct desc_group *g)
 {
 	for (; g; g = g->parent) {
-		const char *text = facts_text(&g->facts,
-					      "macros_image_convention");
+		const char *text =
+			facts_text(&g->facts, "macros_image_convention");
 
 		if (text && !strcmp(text, "opengl"))
 			return true;
@@ -162,7 +164,8 @@ static void orient(const struct desc_group *g, const struct desc *d,
 		const char *name;
 		bool flip_y, flip_x;
 	} origins[] = {
-		{ "LL", true, false }, { "LR", true, true },
+		{ "LL", true, false },
+		{ "LR", true, true },
 		{ "UR", false, true },
 	};
 	const char *text = facts_text(&d->facts, "DISPLAY_ORIGIN");
@@ -184,8 +187,10 @@ static void orient(const struct desc_group *g, const struct desc *d,
 static void print_type(const struct desc *d, char *text, size_t size)
 {
 	static const char *const names[] = {
-		[NUM_BOOL] = "bool", [NUM_UINT] = "uint",
-		[NUM_INT] = "int", [NUM_FLOAT] = "float",
+		[NUM_BOOL] = "bool",
+		[NUM_UINT] = "uint",
+		[NUM_INT] = "int",
+		[NUM_FLOAT] = "float",
 	};
 
 	if (d->num == NUM_BOOL)
@@ -199,8 +204,11 @@ static void print_roles(const struct layout *l, const struct desc *d,
 			struct strbuf *out)
 {
 	for (int i = 0, nth = 0; i < (int)d->rank; i++) {
-		const char *role = i == l->y ? "H" : i == l->x ? "W" :
-				   i == l->c ? "C" : nth++ == 0 ? "N" : "T";
+		const char *role = i == l->y	? "H"
+				   : i == l->x	? "W"
+				   : i == l->c	? "C"
+				   : nth++ == 0 ? "N"
+						: "T";
 
 		if (l->flat_h && i == l->x)
 			role = l->flat_c > 1 ? "H*W*C" : "H*W";
@@ -238,8 +246,8 @@ static void demote(struct layout *l, const char *rule, const char *why)
 }
 
 static int finish(const struct desc_group *g, const struct desc *d,
-		  const struct layout_spec *spec, const struct layout_user *user,
-		  struct layout *l)
+		  const struct layout_spec *spec,
+		  const struct layout_user *user, struct layout *l)
 {
 	struct layout_shape shape;
 
@@ -310,7 +318,8 @@ struct told {
 	const char *error;
 };
 
-static struct told find_told(const struct desc *d, const struct layout_user *user)
+static struct told find_told(const struct desc *d,
+			     const struct layout_user *user)
 {
 	const char *text = facts_text(&d->facts, "h5fs.layout");
 	struct told t = { 0 };
@@ -390,8 +399,8 @@ int layout_decide(struct desc_group *g, const struct layout_user *const *users,
 	int r;
 
 	if (!g->layouts) {
-		g->layouts = calloc(g->count ? g->count : 1,
-				    sizeof(*g->layouts));
+		g->layouts =
+			calloc(g->count ? g->count : 1, sizeof(*g->layouts));
 		if (!g->layouts)
 			return -ENOMEM;
 	}

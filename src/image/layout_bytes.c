@@ -78,15 +78,21 @@ static const struct magic {
 	size_t (*end)(const uint8_t *b, size_t len);
 } magics[] = {
 	{ "jpg", 3, { 0xff, 0xd8, 0xff }, NULL, jpg_end },
-	{ "png", 8, { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' }, NULL,
+	{ "png",
+	  8,
+	  { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' },
+	  NULL,
 	  png_end },
 	{ "gif", 4, { 'G', 'I', 'F', '8' }, NULL, NULL },
 	{ "bmp", 2, { 'B', 'M' }, bmp_plausible, bmp_end },
 	{ "tif", 4, { 'I', 'I', '*', 0 }, NULL, NULL },
 	{ "tif", 4, { 'M', 'M', 0, '*' }, NULL, NULL },
 	{ "webp", 4, { 'R', 'I', 'F', 'F' }, webp_plausible, webp_end },
-	{ "jp2", 12, { 0, 0, 0, 12, 'j', 'P', ' ', ' ', '\r', '\n', 0x87, '\n' },
-	  NULL, zeros_end },
+	{ "jp2",
+	  12,
+	  { 0, 0, 0, 12, 'j', 'P', ' ', ' ', '\r', '\n', 0x87, '\n' },
+	  NULL,
+	  zeros_end },
 	{ "jp2", 4, { 0xff, 0x4f, 0xff, 0x51 }, NULL, zeros_end },
 };
 
@@ -116,11 +122,11 @@ enum element_shape { ELEMENTS_NONE, ELEMENT_ONE, ELEMENTS_ROWS };
 static enum element_shape element_shape(const struct desc *d)
 {
 	if (d->kind == DESC_BYTES || d->kind == DESC_STRING)
-		return d->rank == 0 ? ELEMENT_ONE :
-		       d->rank == 1 ? ELEMENTS_ROWS :
-				      ELEMENTS_NONE;
-	if (d->kind != DESC_NUMBER || d->num_size != 1 ||
-	    !desc_is_integer(d) || d->is_enum || d->sub != SUB_NONE)
+		return d->rank == 0   ? ELEMENT_ONE
+		       : d->rank == 1 ? ELEMENTS_ROWS
+				      : ELEMENTS_NONE;
+	if (d->kind != DESC_NUMBER || d->num_size != 1 || !desc_is_integer(d) ||
+	    d->is_enum || d->sub != SUB_NONE)
 		return ELEMENTS_NONE;
 	if (d->rank == 1 && d->dims[0] >= 16)
 		return ELEMENT_ONE;
@@ -142,8 +148,8 @@ static bool all_encoded(const struct question *q, uint64_t count)
 	uint8_t head[HEAD_BYTES];
 	unsigned files = 0;
 
-	for (uint64_t i = 0; i < count && i < PROBE_ELEMENTS &&
-			     files < PROBE_FILES; i++) {
+	for (uint64_t i = 0;
+	     i < count && i < PROBE_ELEMENTS && files < PROBE_FILES; i++) {
 		uint64_t len;
 		size_t n;
 

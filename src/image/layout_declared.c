@@ -66,21 +66,22 @@ enum verdict fit_d1_image(const struct question *q, struct layout *l)
 	else if (image_has_colour(d, subclass, interlace))
 		v = fit_image_colour(d, l, interlace);
 	/* some writers give grey stacks an interlace mode too */
-	if (v == V_PASS && d->rank == 3 && !text_is(subclass, "IMAGE_TRUECOLOR"))
+	if (v == V_PASS && d->rank == 3 &&
+	    !text_is(subclass, "IMAGE_TRUECOLOR"))
 		v = layout_set(l, d, 1, 2, -1, "IMAGE");
 	l->palette = v == V_PICTURES && l->c < 0 && desc_is_uint(d, 1) &&
 		     text_is(subclass, "IMAGE_INDEXED") &&
 		     facts_text(&d->facts, "PALETTE");
-	l->invert = v == V_PICTURES && white && white->nnums &&
-		    white->nums[0] == 1;
+	l->invert =
+		v == V_PICTURES && white && white->nnums && white->nums[0] == 1;
 	return v;
 }
 
 /* ---- D3: names of axes ---- */
 struct axis_names {
-	unsigned count;		    /* may be more than are kept */
+	unsigned count;		     /* may be more than are kept */
 	char roles[LAYOUT_MAX_RANK]; /* 'y', 'x', 'c', 0 */
-	char text[64];		    /* for people */
+	char text[64];		     /* for people */
 };
 
 static void add_name(struct axis_names *a, const char *name, size_t len,
@@ -108,7 +109,7 @@ static bool names_of_axistags(const char *json, struct axis_names *a)
 	size_t i;
 
 	if (good) {
-		json_array_foreach (axes, i, axis) {
+		json_array_foreach(axes, i, axis) {
 			json_t *key = json_object_get(axis, "key");
 
 			if (!json_is_string(key)) {
@@ -139,10 +140,13 @@ static bool names_of_text(const char *s, unsigned rank, struct axis_names *a)
 		unsigned rank;
 		const char *word, *axes;
 	} words[] = {
-		{ 4, "channels_first", "NCHW" }, { 4, "channels_last", "NHWC" },
-		{ 3, "channels_first", "CHW" },	 { 3, "channels_last", "HWC" },
+		{ 4, "channels_first", "NCHW" },
+		{ 4, "channels_last", "NHWC" },
+		{ 3, "channels_first", "CHW" },
+		{ 3, "channels_last", "HWC" },
 	};
-	bool known = !strcmp(s, "channels_first") || !strcmp(s, "channels_last");
+	bool known =
+		!strcmp(s, "channels_first") || !strcmp(s, "channels_last");
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (words[i].rank == rank && !strcmp(s, words[i].word)) {
@@ -189,8 +193,8 @@ static const struct fact *full_labels(const struct facts *facts)
 static bool find_names(const struct desc *d, struct axis_names *a)
 {
 	static const char *const attributes[] = {
-		"_ARRAY_DIMENSIONS", "axes", "dims", "dimension_order",
-		"data_format", "dataformat", "layout", "image_layout",
+		"_ARRAY_DIMENSIONS", "axes",	   "dims",   "dimension_order",
+		"data_format",	     "dataformat", "layout", "image_layout",
 	};
 	const char *tags = facts_text(&d->facts, "axistags");
 	const struct fact *f = full_labels(&d->facts);
@@ -203,8 +207,8 @@ static bool find_names(const struct desc *d, struct axis_names *a)
 		f = facts_find(&d->facts, attributes[i]);
 		if (!f || !f->ntexts)
 			continue;
-		if (f->ntexts == 1 ? names_of_text(f->texts[0], d->rank, a) :
-				     names_of_list(f, a))
+		if (f->ntexts == 1 ? names_of_text(f->texts[0], d->rank, a)
+				   : names_of_list(f, a))
 			return true;
 	}
 	return false;
@@ -235,7 +239,8 @@ static int sole_role(const char *roles, unsigned n, char role)
 
 static bool has_plane(const struct desc *d, const char *roles)
 {
-	int y = sole_role(roles, d->rank, 'y'), x = sole_role(roles, d->rank, 'x');
+	int y = sole_role(roles, d->rank, 'y'),
+	    x = sole_role(roles, d->rank, 'x');
 
 	return y >= 0 && x >= 0;
 }
@@ -297,11 +302,15 @@ enum verdict fit_d5_nexus(const struct question *q, struct layout *l)
 		return V_PASS;
 	if (text_is(how, "image"))
 		return layout_set(l, d, n - 2, n - 1, -1,
-				  n == 2 ? "HW" : n == 3 ? "NHW" : "...HW");
+				  n == 2   ? "HW"
+				  : n == 3 ? "NHW"
+					   : "...HW");
 	if ((text_is(how, "rgb-image") || text_is(how, "rgba-image")) &&
 	    n >= 3 && is_colour_count(d->dims[n - 1]))
 		return layout_set(l, d, n - 3, n - 2, n - 1,
-				  n == 3 ? "HWC" : n == 4 ? "NHWC" : "...HWC");
+				  n == 3   ? "HWC"
+				  : n == 4 ? "NHWC"
+					   : "...HWC");
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (text_is(how, others[i]))
 			return V_NOT;
@@ -332,7 +341,8 @@ enum verdict fit_d6_nwb(const struct question *q, struct layout *l)
 		parent = facts_text(&q->g->facts, "neurodata_type");
 	if (one_of(own, pictures) && d->rank == 2)
 		return layout_set(l, d, 0, 1, -1, "HW");
-	if (one_of(own, pictures) && d->rank == 3 && is_colour_count(d->dims[2]))
+	if (one_of(own, pictures) && d->rank == 3 &&
+	    is_colour_count(d->dims[2]))
 		return layout_set(l, d, 0, 1, 2, "HWC");
 	if (!parent)
 		return V_PASS;

@@ -9,23 +9,55 @@
 #define PICTURE_MAX_SIDE 0x7fffffffu
 
 const char *const layout_dataset_facts[] = {
-	"h5fs.layout", "CLASS", "IMAGE_SUBCLASS", "INTERLACE_MODE", "PALETTE",
-	"IMAGE_WHITE_IS_ZERO", "IMAGE_MINMAXRANGE", "DISPLAY_ORIGIN",
-	"axistags", "DIMENSION_LABELS", "_ARRAY_DIMENSIONS", "axes", "dims",
-	"dimension_order", "data_format", "dataformat", "layout",
-	"image_layout", "interpretation", "neurodata_type", "MATLAB_class",
-	"MATLAB_empty", "_FillValue", "valid_range", "valid_min", "valid_max",
-	"drange", "_Unsigned", "DIMENSION_LIST", NULL,
+	"h5fs.layout",
+	"CLASS",
+	"IMAGE_SUBCLASS",
+	"INTERLACE_MODE",
+	"PALETTE",
+	"IMAGE_WHITE_IS_ZERO",
+	"IMAGE_MINMAXRANGE",
+	"DISPLAY_ORIGIN",
+	"axistags",
+	"DIMENSION_LABELS",
+	"_ARRAY_DIMENSIONS",
+	"axes",
+	"dims",
+	"dimension_order",
+	"data_format",
+	"dataformat",
+	"layout",
+	"image_layout",
+	"interpretation",
+	"neurodata_type",
+	"MATLAB_class",
+	"MATLAB_empty",
+	"_FillValue",
+	"valid_range",
+	"valid_min",
+	"valid_max",
+	"drange",
+	"_Unsigned",
+	"DIMENSION_LIST",
+	NULL,
 };
 /* The first five are asked for presence alone: they may be large. */
 static const char *const model_facts[] = {
-	"model_config", "layer_names", "layer_names0", "keras_version",
-	"weight_names",
+	"model_config",	 "layer_names",	 "layer_names0",
+	"keras_version", "weight_names",
 };
 const char *const layout_group_facts[] = {
-	"model_config", "layer_names", "layer_names0", "keras_version",
-	"weight_names", "neurodata_type", "NX_class", "ImageSizeX",
-	"ImageSizeY", "ImageSizeZ", "macros_image_convention", NULL,
+	"model_config",
+	"layer_names",
+	"layer_names0",
+	"keras_version",
+	"weight_names",
+	"neurodata_type",
+	"NX_class",
+	"ImageSizeX",
+	"ImageSizeY",
+	"ImageSizeZ",
+	"macros_image_convention",
+	NULL,
 };
 
 void facts_done(struct facts *f)
@@ -58,14 +90,15 @@ const char *facts_text(const struct facts *f, const char *name)
 	return a && a->ntexts == 1 ? a->texts[0] : NULL;
 }
 
-bool layout_is_model(const struct facts *root, const struct facts *model_weights,
-		     bool has_dependencies)
+bool layout_is_model(const struct facts *root,
+		     const struct facts *model_weights, bool has_dependencies)
 {
 	if (has_dependencies)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(model_facts); i++)
 		if (facts_find(root, model_facts[i]) ||
-		    (model_weights && facts_find(model_weights, model_facts[i])))
+		    (model_weights &&
+		     facts_find(model_weights, model_facts[i])))
 			return true;
 	return false;
 }
@@ -135,8 +168,8 @@ static char channel_letter(const char *name)
 		const char *name;
 		char letter;
 	} names[] = {
-		{ "r", 'r' }, { "red", 'r' },	{ "g", 'g' }, { "green", 'g' },
-		{ "b", 'b' }, { "blue", 'b' },	{ "a", 'a' }, { "alpha", 'a' },
+		{ "r", 'r' }, { "red", 'r' },  { "g", 'g' }, { "green", 'g' },
+		{ "b", 'b' }, { "blue", 'b' }, { "a", 'a' }, { "alpha", 'a' },
 	};
 
 	for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)

@@ -12,8 +12,7 @@ static bool has_label_shape(const struct desc *d)
 {
 	if (d->kind == DESC_STRING)
 		return d->rank == 1;
-	if (d->kind != DESC_NUMBER || d->sub == SUB_COMPOUND ||
-	    d->num_size > 8)
+	if (d->kind != DESC_NUMBER || d->sub == SUB_COMPOUND || d->num_size > 8)
 		return false;
 	if (d->rank == 2 && d->dims[1] >= 2)
 		return d->dims[1] <= ONEHOT_MAX;

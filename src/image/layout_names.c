@@ -70,14 +70,14 @@ static const struct {
 };
 
 static const char *const image_suffixes[] = {
-	".png", ".jpg", ".jpeg", ".bmp", ".tif",
-	".tiff", ".gif", ".pgm", ".ppm", ".webp",
+	".png",	 ".jpg", ".jpeg", ".bmp", ".tif",
+	".tiff", ".gif", ".pgm",  ".ppm", ".webp",
 };
 
 const char *const layout_class_name_lists[] = {
-	"list_classes", "class_names", "classnames", "label_names",
-	"labels_names", "classes", "categories", "names", "label_map",
-	"class_map", "class_to_idx", NULL,
+	"list_classes", "class_names", "classnames",   "label_names",
+	"labels_names", "classes",     "categories",   "names",
+	"label_map",	"class_map",   "class_to_idx", NULL,
 };
 
 static bool is_letter(char c)
@@ -105,8 +105,8 @@ static bool next_word(const char **pos, struct word_at *ret_word)
 	if (!*p)
 		return false;
 	start = p++;
-	while (is_letter(*p) && !(islower((unsigned char)p[-1]) &&
-				  isupper((unsigned char)*p)))
+	while (is_letter(*p) &&
+	       !(islower((unsigned char)p[-1]) && isupper((unsigned char)*p)))
 		p++;
 	ret_word->at = start;
 	ret_word->len = (size_t)(p - start);
@@ -141,13 +141,13 @@ static uint32_t word_bits(const char *word, size_t len)
 /* "agentviewimage", "fimgs": the ending counts as a word of its own. */
 static struct word_at image_ending(struct word_at w)
 {
-	static const char *const endings[] = { "image", "images", "img", "imgs" };
+	static const char *const endings[] = { "image", "images", "img",
+					       "imgs" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
 		size_t n = strlen(endings[i]);
 
-		if (w.len > n &&
-		    !strncasecmp(w.at + w.len - n, endings[i], n))
+		if (w.len > n && !strncasecmp(w.at + w.len - n, endings[i], n))
 			return (struct word_at){ w.at + w.len - n, n };
 	}
 	return (struct word_at){ w.at, 0 };
@@ -221,7 +221,8 @@ static uint64_t word_hash(struct word_at w)
 	uint64_t hash = w.len;
 
 	for (size_t i = 0; i < w.len; i++)
-		hash = hash_mix(hash, (uint64_t)tolower((unsigned char)w.at[i]));
+		hash = hash_mix(hash,
+				(uint64_t)tolower((unsigned char)w.at[i]));
 	return hash;
 }
 
@@ -297,7 +298,8 @@ static bool pattern_fits(const char *path, const char *pattern)
 			fits = is_digit(*path);
 			break;
 		case '~':
-			fits = is_digit(*path) || (*path >= 'a' && *path <= 'f');
+			fits = is_digit(*path) ||
+			       (*path >= 'a' && *path <= 'f');
 			break;
 		default:
 			fits = *path == *pattern;

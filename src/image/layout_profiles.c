@@ -10,8 +10,8 @@
 static bool is_matlab_number(const char *class)
 {
 	static const char *const classes[] = {
-		"uint8", "uint16", "uint32", "uint64", "int8", "int16",
-		"int32", "int64", "single", "double", "logical",
+		"uint8", "uint16", "uint32", "uint64", "int8",	  "int16",
+		"int32", "int64",  "single", "double", "logical",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
@@ -51,7 +51,8 @@ enum verdict fit_p1_matlab(const struct question *q, struct layout *l)
 /* ---- P3: Data Exchange (tomography) ---- */
 enum verdict fit_p3_exchange(const struct question *q, struct layout *l)
 {
-	static const char *const names[] = { "data", "data_white", "data_dark" };
+	static const char *const names[] = { "data", "data_white",
+					     "data_dark" };
 	const struct desc *d = q->d;
 	char parent[16];
 
@@ -69,7 +70,8 @@ enum verdict fit_p4_bdv(const struct question *q, struct layout *l)
 {
 	const struct desc *d = q->d;
 
-	if (d->rank != 3 || !path_matches(d->path, "/t00000/s0#/#/cells", false))
+	if (d->rank != 3 ||
+	    !path_matches(d->path, "/t00000/s0#/#/cells", false))
 		return V_PASS;
 	l->as_unsigned = d->num == NUM_INT && d->num_size == 2;
 	return layout_set(l, d, 1, 2, -1, "NHW");
@@ -98,7 +100,8 @@ enum verdict fit_p5_imaris(const struct question *q, struct layout *l)
 
 	if (d->rank != 3 ||
 	    !path_matches(d->path,
-			  "/ResolutionLevel #/TimePoint #/Channel #/Data", true))
+			  "/ResolutionLevel #/TimePoint #/Channel #/Data",
+			  true))
 		return V_PASS;
 	for (unsigned i = 0; i < 3; i++) {
 		uint64_t n = crop_of(&q->g->facts, sizes[i]);

@@ -72,7 +72,8 @@ static const char *set_orient(struct layout_spec *s, const char *value)
 
 static const char *set_flat(struct layout_spec *s, const char *value)
 {
-	static const char why[] = "flat: wants HxW or HxWx3, such as flat:28x28";
+	static const char why[] =
+		"flat: wants HxW or HxWx3, such as flat:28x28";
 	uint32_t h, w, c = 1;
 
 	if (!parse_u32(&value, &h) || *value++ != 'x' || !parse_u32(&value, &w))
@@ -273,8 +274,9 @@ static enum verdict fit_axes(const struct question *q, struct layout *l)
 		if (roles[i] && !d->dims[i])
 			return no_fit(q, l, "a picture axis has no elements");
 		if (roles[i] == 'c' && !bands_fit(s, d->dims[i]))
-			return no_fit(q, l, "bands= names a channel that the "
-					    "dataset has not");
+			return no_fit(q, l,
+				      "bands= names a channel that the "
+				      "dataset has not");
 	}
 	if (s->nbands)
 		set_picked_bands(l, s);
@@ -290,10 +292,11 @@ static enum verdict fit_flat(const struct question *q, struct layout *l)
 
 	if (!d->rank || mul_overflow(want, s->flat_c, &want) ||
 	    d->dims[d->rank - 1] != want)
-		return no_fit(q, l, "flat: does not give the last axis' length");
-	snprintf(text, sizeof(text), s->flat_c > 1 ? "flat:%ux%ux%u" :
-						     "flat:%ux%u",
-		 s->flat_h, s->flat_w, s->flat_c);
+		return no_fit(q, l,
+			      "flat: does not give the last axis' length");
+	snprintf(text, sizeof(text),
+		 s->flat_c > 1 ? "flat:%ux%ux%u" : "flat:%ux%u", s->flat_h,
+		 s->flat_w, s->flat_c);
 	layout_set(l, d, -1, (int)d->rank - 1, -1, text);
 	l->flat_h = s->flat_h;
 	l->flat_w = s->flat_w;
@@ -335,12 +338,15 @@ void layout_spec_pick_bands(const struct layout_spec *s, const struct desc *d,
 	    !bands_fit(s, d->dims[n - 1]) || !d->dims[n - 3] ||
 	    !d->dims[n - 2]) {
 		*l = (struct layout){ .y = -1, .x = -1, .c = -1 };
-		snprintf(l->why, sizeof(l->why), "bands= names a channel that "
-						 "the dataset has not");
+		snprintf(l->why, sizeof(l->why),
+			 "bands= names a channel that "
+			 "the dataset has not");
 	} else {
 		snprintf(hwc.why, sizeof(hwc.why), "bands= of the last axis");
 		layout_set(&hwc, d, n - 3, n - 2, n - 1,
-			   n == 3 ? "HWC" : n == 4 ? "NHWC" : "...HWC");
+			   n == 3   ? "HWC"
+			   : n == 4 ? "NHWC"
+				    : "...HWC");
 		*l = hwc;
 		set_picked_bands(l, s);
 		l->kind = LAYOUT_PICTURES;

@@ -149,8 +149,8 @@ static bool grows(const struct desc *d, unsigned axis)
 
 static bool labels_count(const struct question *q, uint64_t n)
 {
-	return n && keyset_count(&q->siblings->labels,
-				 (uint64_t[4]){ n, 0, 0, 0 });
+	return n &&
+	       keyset_count(&q->siblings->labels, (uint64_t[4]){ n, 0, 0, 0 });
 }
 
 /* Is axis 0 known to count pictures? A growing grey stack passes through
@@ -213,8 +213,8 @@ enum verdict fit_s5b_chw(const struct question *q, struct layout *l)
 	side = min_u64(s[1], s[2]);
 	if (side < 8 || is_stack(q))
 		return V_PASS;
-	if (is_exact(d) ? q->evidence < 0 :
-			  !(desc_is_float(d) && q->evidence >= 2 && side >= 16))
+	if (is_exact(d) ? q->evidence < 0
+			: !(desc_is_float(d) && q->evidence >= 2 && side >= 16))
 		return V_PASS;
 	return layout_set(l, d, 1, 2, 0, "CHW");
 }
@@ -271,12 +271,11 @@ enum verdict fit_s5c_stack(const struct question *q, struct layout *l)
 	if (min_u64(s[1], s[2]) < 8 && !(s[0] == s[1] && s[0] >= 16))
 		return V_PASS;
 	if (count_is_last(q))
-		return is_grey_stack(q, s[0], s[1]) ?
-			       layout_set(l, d, 0, 1, -1, "HWN") :
-			       V_PASS;
-	return is_grey_stack(q, s[1], s[2]) ?
-		       layout_set(l, d, 1, 2, -1, "NHW") :
-		       V_PASS;
+		return is_grey_stack(q, s[0], s[1])
+			       ? layout_set(l, d, 0, 1, -1, "HWN")
+			       : V_PASS;
+	return is_grey_stack(q, s[1], s[2]) ? layout_set(l, d, 1, 2, -1, "NHW")
+					    : V_PASS;
 }
 
 /* ---- rank 2: a matrix, unless its name says one picture ---- */

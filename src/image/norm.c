@@ -105,14 +105,14 @@ static bool norm_by_type(const struct layout *l, const struct desc *d,
 	if (l->palette) {
 		n->kind = NORM_PALETTE;
 	} else if (l->has_range && set_range(n, l->range_lo, l->range_hi)) {
-		n->packed = as_unsigned || (d->num == NUM_INT &&
-					    is_declared_unsigned(d));
+		n->packed = as_unsigned ||
+			    (d->num == NUM_INT && is_declared_unsigned(d));
 	} else if (is_logical(d)) {
 		n->kind = has_colour(l, d) ? NORM_BINARY_RGB : NORM_BINARY;
 	} else if (is_unsigned && d->num_size <= 2) {
-		n->kind = l->invert	    ? NORM_INVERTED :
-			  d->num_size == 1 ? NORM_U8 :
-					     NORM_U16;
+		n->kind = l->invert	     ? NORM_INVERTED
+			  : d->num_size == 1 ? NORM_U8
+					     : NORM_U16;
 	} else if (declared_range(d, n)) {
 		n->packed = d->num == NUM_INT && is_declared_unsigned(d);
 	} else {
@@ -165,8 +165,8 @@ static enum norm_kind float_kind(const struct layout_range *r, bool mask)
 static int norm_by_range(const struct layout *l, const struct desc *d,
 			 const struct layout_probe *probe, struct norm *n)
 {
-	enum norm_kind minmax = desc_is_float(d) ? NORM_FLOAT_MINMAX :
-						   NORM_INT_MINMAX;
+	enum norm_kind minmax =
+		desc_is_float(d) ? NORM_FLOAT_MINMAX : NORM_INT_MINMAX;
 	struct layout_range range;
 	int r;
 
@@ -180,9 +180,11 @@ static int norm_by_range(const struct layout *l, const struct desc *d,
 		n->hi = range.hi;
 		n->probed = !range.complete;
 		if (!l->norm_sample)
-			n->kind = desc_is_float(d) ?
-				float_kind(&range, layout_is_mask_name(d->name)) :
-				integer_kind(&range);
+			n->kind = desc_is_float(d)
+					  ? float_kind(&range,
+						       layout_is_mask_name(
+							       d->name))
+					  : integer_kind(&range);
 	}
 	n->bits = norms[n->kind].bits;
 	return 0;

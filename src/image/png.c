@@ -17,13 +17,14 @@
 #define MAX_CHUNK UINT64_C(0x7fffffff)
 #endif
 #define MAX_BLOCK 65535
-#define CHUNK_FRAME 12	/* length, type, CRC */
+#define CHUNK_FRAME 12 /* length, type, CRC */
 #define BLOCK_HEAD 5
-#define STREAM_FRAME 6	/* 78 01, Adler-32 */
+#define STREAM_FRAME 6 /* 78 01, Adler-32 */
 #define IHDR_SIZE 13
 
-static const uint8_t signature[8] = { 0x89, 'P', 'N', 'G', '\r', '\n', 26,
-				      '\n' };
+static const uint8_t signature[8] = {
+	0x89, 'P', 'N', 'G', '\r', '\n', 26, '\n'
+};
 
 static uint64_t div_up(uint64_t a, uint64_t b)
 {
@@ -86,10 +87,10 @@ int png_stored_size(const struct png_shape *p, uint64_t *ret_size)
 /* ---- writing: chunks in front of the stream and behind it ---- */
 struct writer {
 	uint8_t *at;
-	uint8_t *summed; /* start of what the Adler-32 and the CRC-32 .. */
+	uint8_t *summed;  /* start of what the Adler-32 and the CRC-32 .. */
 	uint8_t *checked; /* .. do not cover yet */
 	uint32_t adler, crc;
-	uint64_t raw_left, stream_left; /* not yet written */
+	uint64_t raw_left, stream_left;	 /* not yet written */
 	uint64_t block_left, chunk_left; /* that the open ones still take */
 };
 
@@ -130,9 +131,11 @@ static void chunk_close(struct writer *w)
 
 static void put_head(struct writer *w, const struct png_shape *p)
 {
-	static const uint8_t colour_type[] = { 0, 0, 4, 2, 6 }; /* by channels */
+	static const uint8_t colour_type[] = { 0, 0, 4, 2,
+					       6 }; /* by channels */
 	uint8_t rest[5] = { (uint8_t)p->bits,
-			    p->palette ? 3 : colour_type[p->channels], 0, 0, 0 };
+			    p->palette ? 3 : colour_type[p->channels], 0, 0,
+			    0 };
 
 	put_bytes(w, signature, sizeof(signature));
 	chunk_open(w, "IHDR", IHDR_SIZE);

@@ -185,8 +185,7 @@ DEFINE_LOAD(f4, float, x)
 DEFINE_LOAD(f8, double, x)
 DEFINE_LOAD(f16, long double, x)
 DEFINE_LOAD(u4_unless_ones, uint32_t, x == UINT32_MAX ? (double)NAN : x)
-DEFINE_LOAD(u8_unless_ones, uint64_t,
-	    x == UINT64_MAX ? (double)NAN : (double)x)
+DEFINE_LOAD(u8_unless_ones, uint64_t, x == UINT64_MAX ? (double)NAN : (double)x)
 
 struct source {
 	enum desc_num num;
@@ -216,7 +215,8 @@ static const struct source sources[] = {
 static const struct source *source_find(const struct pixels *px)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		if (sources[i].num == px->num && sources[i].size == px->num_size)
+		if (sources[i].num == px->num &&
+		    sources[i].size == px->num_size)
 			return &sources[i];
 	return NULL;
 }
@@ -363,12 +363,13 @@ static void put_index(const double *v, size_t n, uint8_t last, uint8_t *out,
 
 /* One channel of a run that begins at pixel x. */
 static void convert_run(const struct row *r, const struct rule *rule,
-			const struct loader *l, uint32_t x, unsigned c, size_t n)
+			const struct loader *l, uint32_t x, unsigned c,
+			size_t n)
 {
 	size_t size = r->shape->bits / 8, step = size * r->shape->channels;
 	uint8_t *out = r->out + x * step + c * size;
-	const uint8_t *in = r->base + (int64_t)x * r->px->stride_x +
-			    r->px->channel[c];
+	const uint8_t *in =
+		r->base + (int64_t)x * r->px->stride_x + r->px->channel[c];
 	double v[RUN];
 
 	load_present(l, in, r->px->stride_x, n, v);
@@ -493,9 +494,10 @@ int raster_range(const struct png_shape *p, const struct pixels *px,
 		for (unsigned c = 0; c < p->channels; c++)
 			for (uint32_t x = 0, k; x < p->width; x += k) {
 				k = p->width - x < RUN ? p->width - x : RUN;
-				load_present(&l, px->base + px->channel[c] +
-						 (int64_t)y * px->stride_y +
-						 (int64_t)x * px->stride_x,
+				load_present(&l,
+					     px->base + px->channel[c] +
+						     (int64_t)y * px->stride_y +
+						     (int64_t)x * px->stride_x,
 					     px->stride_x, k, v);
 				for (uint32_t i = 0; i < k; i++) {
 					if (!isfinite(v[i]))

@@ -42,9 +42,11 @@ static int names_from_list(json_t *list, struct class_names *n)
 	int r = 0;
 
 	json_array_foreach(list, i, v) {
-		CLEANUP(freep) char *text = json_is_string(v) ?
-			strdup(json_string_value(v)) :
-			json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+		CLEANUP(freep)
+		char *text =
+			json_is_string(v)
+				? strdup(json_string_value(v))
+				: json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
 
 		r = text ? names_set(n, i, text, strlen(text)) : -ENOMEM;
 		if (r < 0)
@@ -74,7 +76,8 @@ static int names_from_object(json_t *map, struct class_names *n)
 		else if (json_is_string(v) &&
 			 text_is_integer(json_string_value(v)) &&
 			 *json_string_value(v) != '-')
-			r = names_set(n, strtoull(json_string_value(v), NULL, 10),
+			r = names_set(n,
+				      strtoull(json_string_value(v), NULL, 10),
 				      key, strlen(key));
 		if (r < 0)
 			return r;
@@ -96,8 +99,8 @@ static int names_from_array(const struct array *a, struct class_names *n)
 		dtype_string(a->type, array_at(a, 0), &s, &len);
 		j = json_loadb(s, len, 0, NULL);
 		if (j)
-			r = json_is_array(j) ? names_from_list(j, n) :
-					       names_from_object(j, n);
+			r = json_is_array(j) ? names_from_list(j, n)
+					     : names_from_object(j, n);
 		json_decref(j);
 		return r < 0 ? r : n->count ? 0 : -ENOENT;
 	}
@@ -116,12 +119,14 @@ static int names_from_enum(const struct dtype *t, struct class_names *n)
 
 	for (unsigned i = 0; r == 0 && i < t->nmembers; i++)
 		if (t->members[i].value < MAX_CLASSES)
-			r = names_set(n, t->members[i].value, t->members[i].name,
+			r = names_set(n, t->members[i].value,
+				      t->members[i].name,
 				      strlen(t->members[i].name));
 	return r < 0 ? r : n->count ? 0 : -ENOENT;
 }
 
-static int names_from_attrs(struct store *s, struct obj_id id, struct class_names *n)
+static int names_from_attrs(struct store *s, struct obj_id id,
+			    struct class_names *n)
 {
 	for (const char *const *k = layout_class_name_lists; *k; k++) {
 		CLEANUP(array_freep) struct array *a = NULL;
@@ -155,8 +160,9 @@ static int names_from_group(struct store *s, struct obj_id group, uint64_t rows,
 		    (!strcmp(*k, "names") && dset_info(d)->count == rows) ||
 		    !label_is_text(dset_info(d)->type))
 			continue;
-		r = label_rows(d, 0, dset_info(d)->rank ? dset_info(d)->dims[0] : 1,
-			      &a);
+		r = label_rows(d, 0,
+			       dset_info(d)->rank ? dset_info(d)->dims[0] : 1,
+			       &a);
 		if (r == 0)
 			r = names_from_array(a, n);
 		if (r == 0 || !is_damage(r))
@@ -166,7 +172,8 @@ static int names_from_group(struct store *s, struct obj_id group, uint64_t rows,
 	return -ENOENT;
 }
 
-int class_names_find(struct object *o, struct dset *labels, struct class_names *n)
+int class_names_find(struct object *o, struct dset *labels,
+		     struct class_names *n)
 {
 	const struct dtype *t = dset_info(labels)->type;
 	struct store *s = o->gen->store;
@@ -201,7 +208,7 @@ void class_names_free(struct class_names *n)
 
 /* Declared names, found once and kept with the state. */
 int class_names_get(struct state *st, struct object *o, struct dset *d,
-			const struct class_names **ret)
+		    const struct class_names **ret)
 {
 	struct class_names *n;
 	int r;
@@ -219,4 +226,3 @@ int class_names_get(struct state *st, struct object *o, struct dset *d,
 	*ret = st->class_names;
 	return 0;
 }
-

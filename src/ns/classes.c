@@ -7,7 +7,7 @@
 
 #define READ_ROWS 65536
 #define MAX_LABELS (1u << 28) /* rows; reading more would take minutes */
-#define NO_ITEM UINT32_MAX /* a row in no class */
+#define NO_ITEM UINT32_MAX    /* a row in no class */
 
 void classes_free(struct classes *c)
 {
@@ -51,8 +51,8 @@ static void builder_done(struct builder *b)
 static uint64_t item_hash(const struct builder *b, int64_t number,
 			  const char *text, size_t len)
 {
-	return b->strings ? hash_bytes(text, len, 5) :
-			    hash_mix((uint64_t)number, 5);
+	return b->strings ? hash_bytes(text, len, 5)
+			  : hash_mix((uint64_t)number, 5);
 }
 
 static int grow_hash(struct builder *b)
@@ -91,8 +91,8 @@ static int get_item(struct builder *b, int64_t number, const char *text,
 	for (; b->hash[k & (b->nhash - 1)]; k++) {
 		it = &b->items[b->hash[k & (b->nhash - 1)] - 1];
 		if (b->strings ? strlen(it->text) == len &&
-				 !memcmp(it->text, text, len) :
-				 it->number == number) {
+					 !memcmp(it->text, text, len)
+			       : it->number == number) {
 			*ret = (uint32_t)(it - b->items);
 			return 0;
 		}
@@ -208,8 +208,8 @@ static int widest(const struct classes *c, bool all)
 		if (!all && l && !text_is_integer(l))
 			continue;
 		n = snprintf(text, sizeof(text), "%lld",
-			     (long long)(all || !l ? c->folders[i].number :
-						     strtoll(l, NULL, 10)));
+			     (long long)(all || !l ? c->folders[i].number
+						   : strtoll(l, NULL, 10)));
 		if (text[0] == '-')
 			n--;
 		if (n > w)
@@ -222,7 +222,8 @@ static int widest(const struct classes *c, bool all)
 static bool all_numbers(const struct classes *c)
 {
 	for (uint32_t i = 0; i < c->count; i++)
-		if (c->folders[i].label && !text_is_integer(c->folders[i].label))
+		if (c->folders[i].label &&
+		    !text_is_integer(c->folders[i].label))
 			return false;
 	return true;
 }
@@ -231,8 +232,8 @@ static int name_folder(const struct classes *c, struct class_folder *f,
 		       enum ns_class_names how, bool numbers, int wide_all,
 		       int wide)
 {
-	CLEANUP(freep) char *escaped = f->label ? name_escape_slash(f->label) :
-						  NULL;
+	CLEANUP(freep)
+	char *escaped = f->label ? name_escape_slash(f->label) : NULL;
 	struct strbuf s = STRBUF_INIT;
 
 	(void)c;
@@ -243,8 +244,9 @@ static int name_folder(const struct classes *c, struct class_folder *f,
 			strbuf_puts(&s, escaped);
 		}
 	} else if (numbers) {
-		put_label_number(&s, f->label ? strtoll(f->label, NULL, 10) : f->number,
-			   wide);
+		put_label_number(
+			&s, f->label ? strtoll(f->label, NULL, 10) : f->number,
+			wide);
 	} else if (escaped) {
 		strbuf_puts(&s, escaped);
 	} else {
@@ -267,9 +269,8 @@ static int part_names(struct classes *c, bool *ret_found)
 	for (uint32_t i = 0; i + 1 < c->count;) {
 		uint32_t k = i + 1;
 
-		while (k < c->count &&
-		       !strcmp(c->folders[c->by_name[i]].name,
-			       c->folders[c->by_name[k]].name))
+		while (k < c->count && !strcmp(c->folders[c->by_name[i]].name,
+					       c->folders[c->by_name[k]].name))
 			k++;
 		for (uint32_t n = i; k > i + 1 && n < k; n++) {
 			struct class_folder *f = &c->folders[c->by_name[n]];
@@ -388,8 +389,8 @@ int labels_classes(struct ns *ns, struct state *st, const struct classes **ret)
 
 	if (!st->classes_done) {
 		st->classes_error = make_classes(ns, st->object, &st->classes);
-		st->classes_done = st->classes_error == 0 ||
-				   st->classes_error == -ENOENT;
+		st->classes_done =
+			st->classes_error == 0 || st->classes_error == -ENOENT;
 	}
 	if (st->classes_error < 0)
 		return st->classes_error;

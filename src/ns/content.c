@@ -14,9 +14,9 @@ const struct view_ops *node_ops(const struct object *o, uint8_t view)
 	if (view == V_NRRD)
 		return &view_nrrd;
 	if (view == V_SAMPLE)
-		return o->row_files ? &view_row :
-		       o->layout->kind == LAYOUT_ENCODED ? &view_encoded :
-							   &view_png;
+		return o->row_files			   ? &view_row
+		       : o->layout->kind == LAYOUT_ENCODED ? &view_encoded
+							   : &view_png;
 	if (view >= V_WHOLE && view < V_NRRD)
 		return view_whole[view - V_WHOLE];
 	return NULL;
@@ -187,9 +187,9 @@ static int give_fresh(size_t n, struct blob **ret_blob)
 	return blob_new(n, ret_blob);
 }
 
-static int read_ranged(const struct view_source *src, const struct view_ops *ops,
-		       uint32_t index, uint64_t offset, size_t size,
-		       struct ns_bytes *ret)
+static int read_ranged(const struct view_source *src,
+		       const struct view_ops *ops, uint32_t index,
+		       uint64_t offset, size_t size, struct ns_bytes *ret)
 {
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
 	uint64_t total;
@@ -229,7 +229,8 @@ static int read_blocks(struct ns *ns, struct state *st, uint8_t view,
 		size = 0;
 	else if (size > total - offset)
 		size = (size_t)(total - offset);
-	for (hi = ix->nblocks; lo < hi;) { /* first block that ends past offset */
+	for (hi = ix->nblocks;
+	     lo < hi;) { /* first block that ends past offset */
 		uint64_t mid = lo + (hi - lo) / 2;
 
 		if (ix->ends[mid] > offset)
@@ -289,8 +290,7 @@ static int read_dataset(struct ns *ns, struct object *o, uint8_t view,
 	if (r == 0 && ops == &view_nrrd)
 		state_spacing(ref.st);
 	if (r == 0)
-		r = state_source(ref.st,
-				 ops == &view_png, &src);
+		r = state_source(ref.st, ops == &view_png, &src);
 	if (r < 0)
 		return r;
 	a.src = &src;
@@ -335,8 +335,9 @@ int content_attr(struct ns *ns, const struct object *o, uint32_t index,
 	(void)ns;
 	if (r < 0)
 		return r;
-	r = index < l.count ? store_attr(o->gen->store, o->info.id,
-					 l.names[index], &a) : -ENOENT;
+	r = index < l.count
+		    ? store_attr(o->gen->store, o->info.id, l.names[index], &a)
+		    : -ENOENT;
 	attr_list_done(&l);
 	if (r == 0)
 		r = text_of_array(a, &text);
@@ -401,8 +402,8 @@ int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
 		if (e)
 			copy = *e;
 		pthread_rwlock_unlock(&ns->tables);
-		return e ? read_slice(ns, &copy, offset, size, ret_bytes) :
-			   -ENOENT;
+		return e ? read_slice(ns, &copy, offset, size, ret_bytes)
+			 : -ENOENT;
 	}
 	if (node_ops(p.object, p.node.view) &&
 	    p.object->kind == OBJECT_DATASET) {

@@ -86,7 +86,8 @@ int ns_metrics(struct ns *ns, struct strbuf *out)
 		  "Reads through the HDF5 library.", f.store.library_reads },
 		{ "h5fs_chunk_locates_total", "counter",
 		  "Chunk addresses looked up.", f.store.locates },
-		{ "h5fs_objects", "gauge", "HDF5 objects numbered.", f.objects },
+		{ "h5fs_objects", "gauge", "HDF5 objects numbered.",
+		  f.objects },
 		{ "h5fs_generations", "gauge",
 		  "States of the file still referenced.", f.generations },
 		{ "h5fs_errors_total", "counter", "Distinct faults recorded.",
@@ -95,7 +96,8 @@ int ns_metrics(struct ns *ns, struct strbuf *out)
 		  "Highest resident memory of the daemon.", f.rss },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		strbuf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n",
+		strbuf_printf(out,
+			      "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n",
 			      rows[i].name, rows[i].help, rows[i].name,
 			      rows[i].type, rows[i].name, rows[i].value);
 	return strbuf_error(out);
@@ -109,20 +111,19 @@ int ns_status_json(struct ns *ns, struct strbuf *out)
 	char *text;
 
 	take_figures(ns, &f);
-	j = json_pack("{s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I,"
-		      " s:{s:I, s:I, s:I, s:I, s:I, s:I}}",
-		      "version", H5FS_VERSION, "file", "", "mode", "ro", "view",
-		      ns->opts.view == NS_CLASSES ? "classes" : "tree",
-		      "uptime_seconds", f.uptime, "reads",
-		      (json_int_t)f.requests, "bytes_read",
-		      (json_int_t)f.store.bytes_read, "errors",
-		      (json_int_t)f.faults, "cache", "bytes",
-		      (json_int_t)f.cache.bytes, "max_bytes",
-		      (json_int_t)f.cache.max_bytes, "entries",
-		      (json_int_t)f.cache.entries, "hits",
-		      (json_int_t)f.cache.hits, "misses",
-		      (json_int_t)f.cache.misses, "evicted",
-		      (json_int_t)f.cache.evicted);
+	j = json_pack(
+		"{s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I,"
+		" s:{s:I, s:I, s:I, s:I, s:I, s:I}}",
+		"version", H5FS_VERSION, "file", "", "mode", "ro", "view",
+		ns->opts.view == NS_CLASSES ? "classes" : "tree",
+		"uptime_seconds", f.uptime, "reads", (json_int_t)f.requests,
+		"bytes_read", (json_int_t)f.store.bytes_read, "errors",
+		(json_int_t)f.faults, "cache", "bytes",
+		(json_int_t)f.cache.bytes, "max_bytes",
+		(json_int_t)f.cache.max_bytes, "entries",
+		(json_int_t)f.cache.entries, "hits", (json_int_t)f.cache.hits,
+		"misses", (json_int_t)f.cache.misses, "evicted",
+		(json_int_t)f.cache.evicted);
 	if (!j)
 		return -ENOMEM;
 	/* a path need not be UTF-8, JSON must be */
@@ -147,9 +148,9 @@ int ns_status_json(struct ns *ns, struct strbuf *out)
 static int make(struct ns *ns, uint32_t which, struct blob **ret)
 {
 	struct strbuf out = STRBUF_INIT;
-	int r = which == CONTROL_STATUS ? ns_status_json(ns, &out) :
-		which == CONTROL_ERRORS ? faults_print(ns->faults, &out) :
-					  ns_metrics(ns, &out);
+	int r = which == CONTROL_STATUS	  ? ns_status_json(ns, &out)
+		: which == CONTROL_ERRORS ? faults_print(ns->faults, &out)
+					  : ns_metrics(ns, &out);
 
 	if (out.len % PAD_TO)
 		strbuf_pad(&out, '\n', PAD_TO - out.len % PAD_TO);

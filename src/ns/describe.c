@@ -159,7 +159,8 @@ int facts_load(struct gen *gen, const struct object *o,
 		if (label)
 			*ret_label = label_text(a);
 		if (is_wanted(wanted, l.names[i]))
-			r = fact_from(l.names[i], a, &facts.facts[facts.count++]);
+			r = fact_from(l.names[i], a,
+				      &facts.facts[facts.count++]);
 	}
 	attr_list_done(&l);
 	if (r < 0) {
@@ -222,9 +223,9 @@ int describe_dataset(struct ns *ns, struct object *o, struct dset *ds,
 	}
 	if (r == 0 && facts_find(&d.facts, "DIMENSION_LIST"))
 		r = take_scales(o->gen, o, &d);
-	d.matlab_logical = facts_text(&d.facts, "MATLAB_class") &&
-			   !strcmp(facts_text(&d.facts, "MATLAB_class"),
-				   "logical");
+	d.matlab_logical =
+		facts_text(&d.facts, "MATLAB_class") &&
+		!strcmp(facts_text(&d.facts, "MATLAB_class"), "logical");
 	if (r < 0) {
 		desc_done(&d);
 		return r;

@@ -30,7 +30,7 @@ static void add_shape(struct shape_list *l, const char *suffix, uint8_t view,
 
 static const char *encoded_suffix(const struct view_source *src)
 {
-	static const char *const known[] = { ".jpg", ".png", ".gif", ".bmp",
+	static const char *const known[] = { ".jpg", ".png",  ".gif", ".bmp",
 					     ".tif", ".webp", ".jp2" };
 	const char *ext;
 
@@ -49,7 +49,8 @@ static void tell_too_large(struct ns *ns, struct object *o,
 
 	for (uint8_t i = 0; view_whole[i]; i++)
 		if (view_whole[i] == &view_json)
-			add_shape(ret, view_json.suffix, V_WHOLE + i, UINT64_MAX);
+			add_shape(ret, view_json.suffix, V_WHOLE + i,
+				  UINT64_MAX);
 	if (path)
 		(void)faults_add(ns->faults, path,
 				 "holds more than can be shown as one file",
@@ -94,7 +95,8 @@ int dataset_shapes(struct ns *ns, struct object *o, struct shape_list *ret)
 		}
 		add_shape(ret, suffix, (uint8_t)(V_WHOLE + i), size);
 	}
-	if (ret->n == 0) /* beyond every view's limits: listed, reading is EIO */
+	if (ret->n ==
+	    0) /* beyond every view's limits: listed, reading is EIO */
 		tell_too_large(ns, o, ret);
 	return 0;
 }
@@ -236,7 +238,8 @@ static int add_dataset(struct maker *m, const struct child *c)
 				   .size = shapes.of[i].size };
 		const char *suffix = shapes.of[i].suffix;
 
-		if (shapes.bare && view_whole[e.view - V_WHOLE] == &view_encoded)
+		if (shapes.bare &&
+		    view_whole[e.view - V_WHOLE] == &view_encoded)
 			suffix = "";
 		r = add(m, c->name, suffix, NAME_PLAIN, e);
 	}
@@ -258,7 +261,8 @@ static int add_dataset_links(struct maker *m, const char *name,
 				 view_whole[shapes.of[i].view - V_WHOLE] ==
 					 &view_encoded;
 
-		shown = name_shown(to->name, bare ? "" : suffix, NAME_PLAIN, &cut);
+		shown = name_shown(to->name, bare ? "" : suffix, NAME_PLAIN,
+				   &cut);
 		r = relative_path(m->g, to->parent, &target);
 		if (r == 0 && shown) {
 			if (target.len)
@@ -288,7 +292,8 @@ static int add_soft(struct maker *m, const struct child *c)
 		r = relative_path(m->g, to, &target);
 		if (r == 0 && target.len == 0)
 			strbuf_putc(&target, '.');
-		return r < 0 ? r : add_link(m, c->name, "", NAME_GROUP, &target);
+		return r < 0 ? r
+			     : add_link(m, c->name, "", NAME_GROUP, &target);
 	}
 	if (r == 0) { /* a committed datatype: its .txt */
 		CLEANUP(freep) char *shown = NULL;
@@ -300,13 +305,15 @@ static int add_soft(struct maker *m, const struct child *c)
 			strbuf_putc(&target, '/');
 		if (r == 0 && shown)
 			strbuf_puts(&target, shown);
-		return r < 0 ? r : add_link(m, c->name, ".txt", NAME_PLAIN,
-					    &target);
+		return r < 0 ? r
+			     : add_link(m, c->name, ".txt", NAME_PLAIN,
+					&target);
 	}
 	if (m->g->info.id.file != 0 && *c->target == '/') /* not in the mount */
-		strbuf_printf(&target, "%s:%s",
-			      store_file_name(m->g->gen->store,
-					      m->g->info.id.file), c->target);
+		strbuf_printf(
+			&target, "%s:%s",
+			store_file_name(m->g->gen->store, m->g->info.id.file),
+			c->target);
 	else
 		r = text_path(m->g, c->target, &target);
 	r = strbuf_error(&target) < 0 ? -ENOMEM : r == -ENOMEM ? r : 0;
@@ -349,7 +356,8 @@ static int add_child(struct maker *m, const struct child *c)
 		return add_dataset(m, c);
 	if (c->object->kind == OBJECT_DATATYPE)
 		return add(m, c->name, ".txt", NAME_PLAIN,
-			   (struct entry){ .object = c->object, .view = V_TYPE,
+			   (struct entry){ .object = c->object,
+					   .view = V_TYPE,
 					   .size = UINT64_MAX });
 	return add(m, c->name, "", NAME_GROUP,
 		   (struct entry){ .object = c->object, .view = V_DIR });
@@ -407,7 +415,8 @@ int picture_entry(struct ns *ns, struct object *o, struct entry *ret_entry)
 	int r = dataset_shapes(ns, o, &shapes);
 
 	for (unsigned i = 0; r == 0 && i < shapes.n; i++) {
-		struct entry e = { .object = o, .view = shapes.of[i].view,
+		struct entry e = { .object = o,
+				   .view = shapes.of[i].view,
 				   .size = shapes.of[i].size };
 		const struct view_ops *v;
 		bool cut;
@@ -417,8 +426,11 @@ int picture_entry(struct ns *ns, struct object *o, struct entry *ret_entry)
 		v = view_whole[e.view - V_WHOLE];
 		if (v != &view_png && v != &view_encoded)
 			continue;
-		e.name = name_shown(o->name, shapes.bare && v == &view_encoded ?
-				    "" : shapes.of[i].suffix, NAME_PLAIN, &cut);
+		e.name = name_shown(o->name,
+				    shapes.bare && v == &view_encoded
+					    ? ""
+					    : shapes.of[i].suffix,
+				    NAME_PLAIN, &cut);
 		if (!e.name)
 			return -ENOMEM;
 		*ret_entry = e;
@@ -442,7 +454,9 @@ static int add_picture(struct maker *m, const struct child *c)
 
 static int add_subgroup(struct maker *m, const struct child *c)
 {
-	int r = depth_of(c->object) > MAX_DEPTH ? -ELOOP : group_load_locked(m->ns, c->object, GROUP_ENTRIES);
+	int r = depth_of(c->object) > MAX_DEPTH
+			? -ELOOP
+			: group_load_locked(m->ns, c->object, GROUP_ENTRIES);
 
 	if (is_damage(r) || (r == 0 && c->object->group->nentries == 0))
 		return 0; /* no class folder in it, or damaged */
@@ -483,7 +497,8 @@ int classes_make_entries(struct ns *ns, struct object *g, struct group *grp)
 		else if (o->kind == OBJECT_DATASET && is_labelled_set(o) &&
 			 (sets > 1 || single))
 			r = add(&m, c->name, "", NAME_PLAIN,
-				(struct entry){ .object = o, .view = V_BYCLASS });
+				(struct entry){ .object = o,
+						.view = V_BYCLASS });
 		else if (o->kind == OBJECT_DATASET && g->parent && !sets &&
 			 !single && o->layout->kind != LAYOUT_NONE &&
 			 !o->directory)

@@ -28,8 +28,8 @@ static int make_unique(struct group *g, struct entry *e)
 	char *other = NULL;
 
 	if ((dot ? asprintf(&other, "%.*s%%2E%s", (int)(dot - e->name), e->name,
-			    dot + 1) :
-		   asprintf(&other, "%s%%2E", e->name)) < 0)
+			    dot + 1)
+		 : asprintf(&other, "%s%%2E", e->name)) < 0)
 		return -ENOMEM;
 	free(e->name);
 	e->name = other;
@@ -50,8 +50,8 @@ int entries_index(struct group *g)
 	for (size_t n = 0; n < g->nentries; n++) {
 		uint32_t i;
 
-		for (unsigned tries = 0; group_find(g, g->entries[n].name) &&
-					 tries < 8; tries++)
+		for (unsigned tries = 0;
+		     group_find(g, g->entries[n].name) && tries < 8; tries++)
 			if (make_unique(g, &g->entries[n]) < 0)
 				break;
 		i = hash_name(g->entries[n].name) & (size - 1);
@@ -70,7 +70,8 @@ int entries_add(struct group *g, size_t *cap, const struct entry *e)
 	}
 	if (g->nentries == *cap) {
 		size_t more = *cap ? *cap * 2 : 16;
-		struct entry *grown = realloc(g->entries, more * sizeof(*grown));
+		struct entry *grown =
+			realloc(g->entries, more * sizeof(*grown));
 
 		if (!grown) {
 			free(e->name);

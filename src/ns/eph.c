@@ -98,8 +98,8 @@ static uint32_t take_slot(struct ns *ns)
 	if (ns->neph == NODE_MAX_EPHEMERAL)
 		return NO_SLOT;
 	if ((ns->neph & (ns->neph + 1)) == 0) { /* 0, 1, 3, 7 ...: full */
-		grown = realloc(ns->eph, (2 * (size_t)ns->neph + 1) *
-					 sizeof(*grown));
+		grown = realloc(ns->eph,
+				(2 * (size_t)ns->neph + 1) * sizeof(*grown));
 		if (!grown)
 			return NO_SLOT;
 		ns->eph = grown;

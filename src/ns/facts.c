@@ -65,8 +65,9 @@ static int fact_layout(struct fact_arg *a, struct strbuf *out)
 {
 	if (!fact_is_shown(a))
 		return -ENODATA;
-	strbuf_puts(out, a->src.layout->kind == LAYOUT_ENCODED ?
-				 "encoded" : a->src.layout->axes);
+	strbuf_puts(out, a->src.layout->kind == LAYOUT_ENCODED
+				 ? "encoded"
+				 : a->src.layout->axes);
 	return 0;
 }
 
@@ -125,13 +126,16 @@ static int fact_norm(struct fact_arg *a, struct strbuf *out)
 
 static int fact_range(struct fact_arg *a, struct strbuf *out)
 {
-	static const struct { enum norm_kind kind; double lo, hi; } fixed[] = {
-		{ NORM_FLOAT_UNIT, 0, 1 },    { NORM_FLOAT_SIGNED, -1, 1 },
-		{ NORM_FLOAT_BYTE, 0, 255 },  { NORM_FLOAT_WHOLE, 0, 255 },
-		{ NORM_U8, 0, 255 },	      { NORM_INT_U8, 0, 255 },
-		{ NORM_U16, 0, 65535 },	      { NORM_INT_U16, 0, 65535 },
-		{ NORM_INVERTED, 0, 255 },    { NORM_BINARY, 0, 1 },
-		{ NORM_BINARY_RGB, 0, 1 },    { NORM_PALETTE, 0, 255 },
+	static const struct {
+		enum norm_kind kind;
+		double lo, hi;
+	} fixed[] = {
+		{ NORM_FLOAT_UNIT, 0, 1 },   { NORM_FLOAT_SIGNED, -1, 1 },
+		{ NORM_FLOAT_BYTE, 0, 255 }, { NORM_FLOAT_WHOLE, 0, 255 },
+		{ NORM_U8, 0, 255 },	     { NORM_INT_U8, 0, 255 },
+		{ NORM_U16, 0, 65535 },	     { NORM_INT_U16, 0, 65535 },
+		{ NORM_INVERTED, 0, 255 },   { NORM_BINARY, 0, 1 },
+		{ NORM_BINARY_RGB, 0, 1 },   { NORM_PALETTE, 0, 255 },
 	};
 	struct norm norm;
 	double lo, hi;
@@ -183,8 +187,8 @@ static int fact_filters(struct fact_arg *a, struct strbuf *out)
 static int fact_name(struct fact_arg *a, struct strbuf *out)
 {
 	const struct object *o = a->p->object;
-	const struct view_ops *ops = o->kind == OBJECT_DATASET ?
-					     node_ops(o, a->p->node.view) : NULL;
+	const struct view_ops *ops =
+		o->kind == OBJECT_DATASET ? node_ops(o, a->p->node.view) : NULL;
 	CLEANUP(freep) char *shown = NULL;
 	bool cut;
 
@@ -218,8 +222,8 @@ static int fact_more(struct fact_arg *a, struct strbuf *out)
 		strbuf_puts(out, ".attrs/");
 	} else {
 		bool cut;
-		CLEANUP(freep) char *shown = name_shown(o->name, "", NAME_PLAIN,
-							&cut);
+		CLEANUP(freep)
+		char *shown = name_shown(o->name, "", NAME_PLAIN, &cut);
 
 		strbuf_printf(out, ".attrs.%s/", shown ? shown : "");
 	}
@@ -247,18 +251,12 @@ static int fact_hint(struct fact_arg *a, struct strbuf *out)
 }
 
 const struct fact_row facts[FACTS_COUNT] = {
-	{ "path", fact_path, NULL },
-	{ "shape", fact_shape, NULL },
-	{ "dtype", fact_dtype, NULL },
-	{ "layout", fact_layout, NULL },
-	{ "axes", fact_axes, NULL },
-	{ "rule", fact_rule, NULL },
-	{ "norm", fact_norm, has_norm },
-	{ "range", fact_range, has_range },
-	{ "chunks", fact_chunks, NULL },
-	{ "filters", fact_filters, NULL },
-	{ "name", fact_name, NULL },
-	{ "more", fact_more, NULL },
+	{ "path", fact_path, NULL },	 { "shape", fact_shape, NULL },
+	{ "dtype", fact_dtype, NULL },	 { "layout", fact_layout, NULL },
+	{ "axes", fact_axes, NULL },	 { "rule", fact_rule, NULL },
+	{ "norm", fact_norm, has_norm }, { "range", fact_range, has_range },
+	{ "chunks", fact_chunks, NULL }, { "filters", fact_filters, NULL },
+	{ "name", fact_name, NULL },	 { "more", fact_more, NULL },
 	{ "hint", fact_hint, NULL },
 };
 
@@ -277,8 +275,8 @@ void fact_arg_done(struct fact_arg *a)
 	strbuf_done(&a->attrs.list);
 }
 
-int fact_arg_init(struct ns *ns, const struct pin *p,
-			 struct state_ref *ref, struct fact_arg *a)
+int fact_arg_init(struct ns *ns, const struct pin *p, struct state_ref *ref,
+		  struct fact_arg *a)
 {
 	int r;
 

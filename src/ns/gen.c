@@ -44,10 +44,9 @@ static int find_group(struct gen *gen, const char *name, struct obj_info *info,
 
 static int find_model(struct ns *ns, struct gen *gen)
 {
-	static const char *const names[] = {
-		"model_config", "layer_names", "layer_names0", "keras_version",
-		"weight_names", NULL
-	};
+	static const char *const names[] = { "model_config", "layer_names",
+					     "layer_names0", "keras_version",
+					     "weight_names", NULL };
 	struct facts root = { 0 }, weights = { 0 };
 	struct object fake = { .gen = gen };
 	struct obj_info info;
@@ -91,8 +90,8 @@ static int open_label_stores(struct ns *ns, struct gen *gen, char **ret_why)
 
 		if (!colon)
 			continue;
-		grown = realloc(gen->label_stores, (gen->nlabel_stores + 1) *
-						  sizeof(*grown));
+		grown = realloc(gen->label_stores,
+				(gen->nlabel_stores + 1) * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		gen->label_stores = grown;
@@ -113,8 +112,9 @@ static int open_label_stores(struct ns *ns, struct gen *gen, char **ret_why)
 		r = full ? store_open(full, &so, &ls->store, &why) : -ENOMEM;
 		if (r < 0) {
 			if (asprintf(ret_why, "%s%s: labels file %s: %s",
-				     rules->rules[i].origin, rules->rules[i].path,
-				     ls->file, why ? why : strerror(-r)) < 0)
+				     rules->rules[i].origin,
+				     rules->rules[i].path, ls->file,
+				     why ? why : strerror(-r)) < 0)
 				*ret_why = NULL;
 			free(ls->file);
 			return r;
@@ -127,7 +127,8 @@ static int open_label_stores(struct ns *ns, struct gen *gen, char **ret_why)
 int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 {
 	struct store_options so = { .external = ns->opts.external,
-				    .cache = ns->cache, .faults = ns->faults };
+				    .cache = ns->cache,
+				    .faults = ns->faults };
 	struct gen *gen = calloc(1, sizeof(*gen));
 	struct obj_info info;
 	int r;
@@ -197,8 +198,8 @@ static bool has_changed(struct gen *gen)
 	bool changed = store_check(gen->store) != STORE_SAME;
 
 	for (size_t i = 0; i < gen->nlabel_stores; i++)
-		changed = changed || store_check(gen->label_stores[i].store) !=
-					     STORE_SAME;
+		changed = changed ||
+			  store_check(gen->label_stores[i].store) != STORE_SAME;
 	return changed;
 }
 

@@ -49,15 +49,18 @@ static void put_names(struct strbuf *out, struct ns *ns, struct object *o)
 	strbuf_puts(out, "    shown as ");
 	for (unsigned i = 0; i < shapes.n; i++) {
 		bool cut;
-		CLEANUP(freep) char *name =
-			name_shown(o->name, shapes.bare &&
-				   shapes.of[i].view != V_DIR &&
-				   view_whole[shapes.of[i].view - V_WHOLE] ==
-					   &view_encoded ? "" :
-							   shapes.of[i].suffix,
-				   NAME_PLAIN, &cut);
+		CLEANUP(freep)
+		char *name = name_shown(
+			o->name,
+			shapes.bare && shapes.of[i].view != V_DIR &&
+					view_whole[shapes.of[i].view -
+						   V_WHOLE] == &view_encoded
+				? ""
+				: shapes.of[i].suffix,
+			NAME_PLAIN, &cut);
 
-		strbuf_printf(out, "%s%s%s", first ? "" : ", ", name ? name : "?",
+		strbuf_printf(out, "%s%s%s", first ? "" : ", ",
+			      name ? name : "?",
 			      shapes.of[i].view == V_DIR ? "/" : "");
 		first = false;
 	}
@@ -104,8 +107,9 @@ static void put_classes(struct strbuf *out, struct ns *ns, struct object *o,
 	for (uint32_t i = 0; i < c->count && i < 8; i++)
 		strbuf_printf(out, "%s%s", i ? ", " : "", c->folders[i].name);
 	strbuf_printf(out, "%s) by %s\n", c->count > 8 ? ", ..." : "",
-		      labels ? labels : o->rules && o->rules->labels ?
-				       o->rules->labels->value : "?");
+		      labels			     ? labels
+		      : o->rules && o->rules->labels ? o->rules->labels->value
+						     : "?");
 }
 
 static int info_dataset(struct ns *ns, struct object *o, struct strbuf *out)
@@ -121,7 +125,8 @@ static int info_dataset(struct ns *ns, struct object *o, struct strbuf *out)
 	if (r == -ENOMEM || r == -ESTALE || r == -EAGAIN)
 		return r;
 	if (r < 0) {
-		strbuf_puts(out, "can not be opened: the file is damaged here\n");
+		strbuf_puts(out,
+			    "can not be opened: the file is damaged here\n");
 		return 0;
 	}
 	put_shape(out, dset_info(ref.st->dset));
@@ -129,12 +134,15 @@ static int info_dataset(struct ns *ns, struct object *o, struct strbuf *out)
 		put_storage(out, dset_info(ref.st->dset));
 	strbuf_putc(out, '\n');
 	l = ref.st->src.layout;
-	strbuf_printf(out, "    rule %s: %s\n", *l->rule ? l->rule : "K", l->why);
+	strbuf_printf(out, "    rule %s: %s\n", *l->rule ? l->rule : "K",
+		      l->why);
 	if (l->kind == LAYOUT_PICTURES)
 		put_pictures(out, ns, o, ref.st);
 	else if (l->kind == LAYOUT_ENCODED)
-		strbuf_printf(out, "    encoded images: %" PRIu64 ", the stored "
-				   "bytes themselves\n", o->count);
+		strbuf_printf(out,
+			      "    encoded images: %" PRIu64 ", the stored "
+			      "bytes themselves\n",
+			      o->count);
 	put_names(out, ns, o);
 	if (o->labelled)
 		put_classes(out, ns, o, ref.st);
@@ -154,8 +162,10 @@ static int info_below(struct ns *ns, struct object *o, struct strbuf *out,
 	if (is_damage(r)) {
 		CLEANUP(freep) char *path = object_path(o);
 
-		strbuf_printf(out, "%s  can not be opened: the file is damaged "
-				   "here\n", path ? path : "?");
+		strbuf_printf(out,
+			      "%s  can not be opened: the file is damaged "
+			      "here\n",
+			      path ? path : "?");
 		return 0;
 	}
 	for (size_t i = 0; r == 0 && i < o->group->nchildren; i++) {
@@ -215,8 +225,10 @@ static int summarize(struct ns *ns, struct object *o, struct summary *s)
 			return -ENOMEM;
 		s->sets++;
 		if (s->folders < 8 && o->labelled) {
-			strbuf_printf(s->out, "class folders for a loader: "
-					      "%s.by-class\n", path + 1);
+			strbuf_printf(s->out,
+				      "class folders for a loader: "
+				      "%s.by-class\n",
+				      path + 1);
 			s->folders++;
 		}
 		return 0;
@@ -239,7 +251,8 @@ int ns_summary(struct ns *ns, struct strbuf *out)
 	if (r < 0)
 		return r;
 	if (ns->opts.view == NS_CLASSES)
-		strbuf_puts(out, "class folders for a loader: the mount itself\n");
+		strbuf_puts(out,
+			    "class folders for a loader: the mount itself\n");
 	else if (s.sets && !s.folders)
 		strbuf_printf(out, "%u set%s of pictures, none with labels\n",
 			      s.sets, s.sets == 1 ? "" : "s");
@@ -247,8 +260,9 @@ int ns_summary(struct ns *ns, struct strbuf *out)
 		strbuf_printf(out, "%s\n", store_warning(ns->gen->store));
 	faults = faults_count(ns->faults);
 	if (faults)
-		strbuf_printf(out, "%zu thing%s could not be shown: see "
-				   ".h5fs/errors\n", faults,
-			      faults == 1 ? "" : "s");
+		strbuf_printf(out,
+			      "%zu thing%s could not be shown: see "
+			      ".h5fs/errors\n",
+			      faults, faults == 1 ? "" : "s");
 	return strbuf_error(out);
 }

@@ -14,7 +14,7 @@
 
 /* Row k of an array of labels as a number. False: it is no class. */
 bool label_number(const struct array *a, uint64_t k, uint64_t width,
-			 int64_t *ret)
+		  int64_t *ret)
 {
 	const struct dtype *t = dtype_strip_enum(a->type);
 	uint64_t one = width;
@@ -70,8 +70,7 @@ uint64_t label_width(const struct dataset_info *in, uint64_t n)
 	return dtype_is_number(in->type) ? width : 0;
 }
 
-int label_rows(struct dset *d, uint64_t from, uint64_t n,
-		     struct array **ret)
+int label_rows(struct dset *d, uint64_t from, uint64_t n, struct array **ret)
 {
 	const struct dataset_info *in = dset_info(d);
 	uint64_t start[DT_MAX_RANK] = { from }, count[DT_MAX_RANK] = { n };
@@ -85,7 +84,8 @@ int label_rows(struct dset *d, uint64_t from, uint64_t n,
 static int probe_labels(struct dset *d, uint64_t n)
 {
 	const struct dataset_info *in = dset_info(d);
-	uint64_t width = label_width(in, n), k = n < PROBE_ROWS ? n : PROBE_ROWS;
+	uint64_t width = label_width(in, n),
+		 k = n < PROBE_ROWS ? n : PROBE_ROWS;
 	CLEANUP(array_freep) struct array *a = NULL;
 	int64_t v;
 	int r;
@@ -128,8 +128,9 @@ static int open_user_labels(struct ns *ns, struct object *o,
 	r = store_resolve(store, base, colon ? colon + 1 : rule->value, &info);
 	if (r < 0)
 		return r;
-	return info.kind == OBJ_DATASET ?
-		       dset_open(store, info.id, rule->value, ret) : -ENOENT;
+	return info.kind == OBJ_DATASET
+		       ? dset_open(store, info.id, rule->value, ret)
+		       : -ENOENT;
 }
 
 int label_open(struct ns *ns, struct object *o, struct dset **ret)
@@ -139,7 +140,8 @@ int label_open(struct ns *ns, struct object *o, struct dset **ret)
 	return o->labels ? open_dataset(o->labels, ret) : -ENOENT;
 }
 
-static void find_for(struct ns *ns, struct group *grp, size_t i, struct object *o)
+static void find_for(struct ns *ns, struct group *grp, size_t i,
+		     struct object *o)
 {
 	size_t found[8], n;
 
@@ -154,9 +156,11 @@ static void find_for(struct ns *ns, struct group *grp, size_t i, struct object *
 			o->gen->moment = r;
 		o->labelled = r > 0;
 		if (!o->labelled)
-			faults_add(ns->faults, grp->dg.members[i].path,
-				   "labels= names no dataset with a label for each "
-				   "sample", "check its path and its length");
+			faults_add(
+				ns->faults, grp->dg.members[i].path,
+				"labels= names no dataset with a label for each "
+				"sample",
+				"check its path and its length");
 		return;
 	}
 	n = layout_label_candidates(&grp->dg, i, o->count, found,

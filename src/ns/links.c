@@ -33,8 +33,9 @@ static int place_group(struct ns *ns, struct object *g, const struct link *l,
 			    x->info.id.addr == l->info.id.addr)
 				path = path ? path : object_path(x);
 		c->kind = CHILD_CYCLE;
-		return path && asprintf(&c->target, "cycle:%s", path) >= 0 ?
-			       0 : -ENOMEM;
+		return path && asprintf(&c->target, "cycle:%s", path) >= 0
+			       ? 0
+			       : -ENOMEM;
 	}
 	c->kind = CHILD_OBJECT;
 	if (l->info.links <= 1 && l->info.id.file == 0 && l->kind == LINK_HARD)
@@ -44,8 +45,8 @@ static int place_group(struct ns *ns, struct object *g, const struct link *l,
 		return 0;
 	if (r < 0)
 		return r;
-	if (!self || asprintf(&c->target, "%s/%s", strcmp(self, "/") ? self : "",
-			      l->name) < 0) {
+	if (!self || asprintf(&c->target, "%s/%s",
+			      strcmp(self, "/") ? self : "", l->name) < 0) {
 		c->target = NULL;
 		return -ENOMEM;
 	}
@@ -78,8 +79,10 @@ static void note_link_fault(struct ns *ns, struct object *g,
 		return;
 	}
 	if (l->kind == LINK_EXTERNAL && l->resolved == -EACCES)
-		faults_add(ns->faults, full, "leads outside the directory of the "
-			   "file", "mount with -o external=follow");
+		faults_add(ns->faults, full,
+			   "leads outside the directory of the "
+			   "file",
+			   "mount with -o external=follow");
 	else if (l->kind == LINK_EXTERNAL)
 		faults_add(ns->faults, full, "its file or object is missing",
 			   "put it where the link says");
@@ -105,11 +108,12 @@ static int take_link(struct ns *ns, struct object *g, const struct link *l,
 		note_link_fault(ns, g, l);
 		c->kind = CHILD_REFUSED;
 		return asprintf(&c->target, "%s:%s",
-				l->kind == LINK_EXTERNAL ? l->target_file :
-							   "damaged",
-				l->kind == LINK_EXTERNAL ? l->target :
-							   l->name) < 0 ?
-			       -ENOMEM : 0;
+				l->kind == LINK_EXTERNAL ? l->target_file
+							 : "damaged",
+				l->kind == LINK_EXTERNAL ? l->target
+							 : l->name) < 0
+			       ? -ENOMEM
+			       : 0;
 	}
 	if (l->info.kind == OBJ_GROUP)
 		r = place_group(ns, g, l, c);
@@ -149,7 +153,8 @@ int links_load(struct ns *ns, struct object *g, struct group *grp)
 			cap = grp->nchildren + page.count;
 			if (page.next)
 				cap *= 2;
-			grown = realloc(grp->children, (cap + 1) * sizeof(*grown));
+			grown = realloc(grp->children,
+					(cap + 1) * sizeof(*grown));
 			if (!grown)
 				r = -ENOMEM;
 			else
@@ -182,7 +187,8 @@ struct child *group_child(const struct group *g, const char *name)
 	struct child key = { .name = (char *)name };
 
 	return g->nchildren ? bsearch(&key, g->children, g->nchildren,
-				      sizeof(key), by_name) : NULL;
+				      sizeof(key), by_name)
+			    : NULL;
 }
 
 struct child *group_child_shown(const struct group *g, const char *shown,
@@ -218,8 +224,8 @@ static int walk_foreign(struct ns *ns, struct object *g, const char *path,
 
 	if (r == 0)
 		r = store_path_of(g->gen->store, info.id, &own);
-	return r < 0 ? r : walk_path(ns, g->gen->root, own, depth - 1,
-				     ret_object);
+	return r < 0 ? r
+		     : walk_path(ns, g->gen->root, own, depth - 1, ret_object);
 }
 
 int walk_path(struct ns *ns, struct object *g, const char *path, unsigned depth,
@@ -257,8 +263,9 @@ int walk_path(struct ns *ns, struct object *g, const char *path, unsigned depth,
 			continue;
 		}
 		/* CYCLE's text is "cycle:/path" */
-		r = walk_path(ns, at, c->kind == CHILD_CYCLE ? c->target + 6 :
-							       c->target,
+		r = walk_path(ns, at,
+			      c->kind == CHILD_CYCLE ? c->target + 6
+						     : c->target,
 			      depth - 1, &at);
 		if (r < 0)
 			return r;

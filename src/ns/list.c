@@ -62,9 +62,11 @@ static int list_group(struct lister *l, struct object *g, uint64_t from)
 		struct ns_dirent d = { .name = e->name, .next = i + 1 };
 		struct node n = { e->object->number, e->view, e->index };
 
-		d.type = e->target ? S_IFLNK :
-			 e->view == V_DIR || e->view == V_CLASS ||
-			 e->view == V_BYCLASS ? S_IFDIR : S_IFREG;
+		d.type = e->target ? S_IFLNK
+			 : e->view == V_DIR || e->view == V_CLASS ||
+					 e->view == V_BYCLASS
+				 ? S_IFDIR
+				 : S_IFREG;
 		if (e->target)
 			n = (struct node){ g->number, V_LINK, e->index };
 		stat_fill(l->ns, e->object, n.view, n.index, d.type,
@@ -113,8 +115,7 @@ static int give_sample(struct lister *l, struct sample_list *s, uint32_t index,
 	if (suffix) {
 		snprintf(name, sizeof(name), "%06" PRIu64 "%s", shown, suffix);
 	} else {
-		r = sample_name(l->ns, s->o, index, false, name,
-				sizeof(name));
+		r = sample_name(l->ns, s->o, index, false, name, sizeof(name));
 		if (r < 0)
 			return r;
 	}
@@ -123,8 +124,8 @@ static int give_sample(struct lister *l, struct sample_list *s, uint32_t index,
 	d.entry.st.st_ino = stable_ino(l->ns, s->o, V_SAMPLE, index);
 	d.st_ino = d.entry.st.st_ino;
 	if (s->has_stat)
-		d.entry.ino = node_ino((struct node){ s->o->number, V_SAMPLE,
-						      index });
+		d.entry.ino = node_ino(
+			(struct node){ s->o->number, V_SAMPLE, index });
 	return give(l, &d, s->o);
 }
 
@@ -142,8 +143,9 @@ static int give_dir(struct lister *l, struct object *o, struct node n,
 static int list_samples(struct lister *l, struct object *o, unsigned level,
 			uint32_t prefix, uint64_t from)
 {
-	unsigned axes = o->row_files || o->layout->kind == LAYOUT_ENCODED ?
-				1 : o->layout->nindex;
+	unsigned axes = o->row_files || o->layout->kind == LAYOUT_ENCODED
+				? 1
+				: o->layout->nindex;
 	uint64_t dim = o->count;
 	struct sample_list s;
 	int r = 0;
@@ -159,7 +161,8 @@ static int list_samples(struct lister *l, struct object *o, unsigned level,
 	if (level + 1 < axes) {
 		for (uint64_t i = from; i < dim; i++) {
 			char name[24];
-			struct node n = { o->number, (uint8_t)(V_SUB + level + 1),
+			struct node n = { o->number,
+					  (uint8_t)(V_SUB + level + 1),
 					  (uint32_t)(prefix * dim + i) };
 
 			snprintf(name, sizeof(name), "%06" PRIu64, i);
@@ -177,8 +180,8 @@ static int list_samples(struct lister *l, struct object *o, unsigned level,
 
 /* ---- class folders ---- */
 
-static int get_classes(struct lister *l, struct object *o, struct state_ref *ref,
-		       const struct classes **ret)
+static int get_classes(struct lister *l, struct object *o,
+		       struct state_ref *ref, const struct classes **ret)
 {
 	int r;
 
@@ -195,7 +198,8 @@ static int list_byclass(struct lister *l, struct object *o, uint64_t from)
 	int r = get_classes(l, o, &ref, &c);
 
 	for (uint64_t i = from; r == 0 && i < c->count; i++)
-		r = give_dir(l, o, (struct node){ o->number, V_CLASS, (uint32_t)i },
+		r = give_dir(l, o,
+			     (struct node){ o->number, V_CLASS, (uint32_t)i },
 			     c->folders[i].name, i + 1);
 	return r < 0 ? r : 0;
 }
@@ -237,9 +241,10 @@ static int list_class(struct lister *l, struct object *o, uint32_t ci,
 	for (uint64_t i = from; r == 0 && i < c->folders[ci].count; i++) {
 		uint32_t row = c->rows[c->folders[ci].first + i];
 
-		r = o->kind == OBJECT_DATASET ?
-			    give_sample(l, &s, row, row, i + 1) :
-			    give_child(l, o->group->children[row].object, i + 1);
+		r = o->kind == OBJECT_DATASET
+			    ? give_sample(l, &s, row, row, i + 1)
+			    : give_child(l, o->group->children[row].object,
+					 i + 1);
 	}
 	return r < 0 ? r : 0;
 }
@@ -255,7 +260,8 @@ static int list_attrs(struct lister *l, struct object *o, uint64_t from)
 		return r;
 	for (uint64_t i = from; r == 0 && i < a.count; i++) {
 		CLEANUP(freep) char *name = name_of_attr(a.names[i]);
-		struct ns_dirent d = { .name = name, .next = i + 1,
+		struct ns_dirent d = { .name = name,
+				       .next = i + 1,
 				       .type = S_IFREG };
 
 		if (!name)
@@ -275,7 +281,8 @@ static int list_control(struct lister *l, struct object *o, uint64_t from)
 	int r = 0;
 
 	for (uint64_t i = from; r == 0 && i < CONTROLS; i++) {
-		struct ns_dirent d = { .name = control_names[i], .next = i + 1,
+		struct ns_dirent d = { .name = control_names[i],
+				       .next = i + 1,
 				       .type = S_IFREG };
 
 		d.st_ino = stable_ino(l->ns, o, V_CONTROL, (uint32_t)i);
@@ -306,8 +313,9 @@ static int list_query(struct lister *l, const struct pin *p, uint64_t from)
 		if (!name)
 			return 0;
 		d.name = name;
-		d.st_ino = hash_mix(stable_ino(l->ns, p->object, V_QLINK,
-					       (uint32_t)i), key);
+		d.st_ino = hash_mix(
+			stable_ino(l->ns, p->object, V_QLINK, (uint32_t)i),
+			key);
 		d.entry.st.st_ino = d.st_ino;
 		d.entry.st.st_mode = S_IFLNK;
 		r = give(l, &d, p->object);
@@ -360,9 +368,9 @@ int ns_list(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
 		return r;
 	switch (p.node.view) {
 	case V_DIR:
-		return p.object->kind == OBJECT_GROUP ?
-			       list_group(&l, p.object, from) :
-			       list_samples(&l, p.object, 0, 0, from);
+		return p.object->kind == OBJECT_GROUP
+			       ? list_group(&l, p.object, from)
+			       : list_samples(&l, p.object, 0, 0, from);
 	case V_BYCLASS:
 		return list_byclass(&l, p.object, from);
 	case V_CLASS:

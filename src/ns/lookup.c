@@ -12,8 +12,8 @@ bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest)
 	size_t n = 0;
 
 	for (; name[n] >= '0' && name[n] <= '9'; n++)
-		if (n == 19 || (v = v * 10 + (uint64_t)(name[n] - '0')) >
-				       UINT32_MAX)
+		if (n == 19 ||
+		    (v = v * 10 + (uint64_t)(name[n] - '0')) > UINT32_MAX)
 			return false;
 	/* as %06u prints it: no other spelling names the same sample */
 	if (n < 6 || (n > 6 && name[0] == '0'))
@@ -25,8 +25,9 @@ bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest)
 
 const char *sample_suffix(const struct object *o)
 {
-	return o->row_files ? ".npy" :
-	       o->layout->kind == LAYOUT_PICTURES ? ".png" : NULL;
+	return o->row_files			    ? ".npy"
+	       : o->layout->kind == LAYOUT_PICTURES ? ".png"
+						    : NULL;
 }
 
 int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
@@ -42,7 +43,8 @@ int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
 		r = state_get(ns, o, &ref.st);
 		if (r < 0)
 			return r;
-		last = index % ref.st->src.shape.index_dims[o->layout->nindex - 1];
+		last = index %
+		       ref.st->src.shape.index_dims[o->layout->nindex - 1];
 	}
 	if (suffix) {
 		snprintf(buf, size, "%06" PRIu64 "%s", last, suffix);
@@ -69,8 +71,9 @@ int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
 static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 			 uint32_t prefix, const char *name, struct node *ret)
 {
-	unsigned axes = o->row_files || o->layout->kind == LAYOUT_ENCODED ?
-				1 : o->layout->nindex;
+	unsigned axes = o->row_files || o->layout->kind == LAYOUT_ENCODED
+				? 1
+				: o->layout->nindex;
 	uint64_t dim = o->count, index;
 	const char *rest;
 	char want[32];
@@ -83,8 +86,8 @@ static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 	if (!parse_index(name, &index, &rest)) {
 		uint32_t row;
 
-		r = level == 0 && axes == 1 ? rownames_find(ns, o, name, &row) :
-					      -ENOENT;
+		r = level == 0 && axes == 1 ? rownames_find(ns, o, name, &row)
+					    : -ENOENT;
 		if (r == 0)
 			*ret = (struct node){ o->number, V_SAMPLE, row };
 		return r;
@@ -122,8 +125,8 @@ static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 static struct child *picture_child(const struct group *grp, const char *name)
 {
 	const char *dot = strrchr(name, '.');
-	CLEANUP(freep) char *base = dot ? strndup(name, (size_t)(dot - name)) :
-					  NULL;
+	CLEANUP(freep)
+	char *base = dot ? strndup(name, (size_t)(dot - name)) : NULL;
 	struct child *c = base ? group_child_shown(grp, base, false) : NULL;
 
 	return c ? c : group_child_shown(grp, name, false);
@@ -163,8 +166,9 @@ static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
 		r = labels_group_classes(ns, o, &c);
 		if (r < 0)
 			return r;
-		return ci < c->count ? group_class_child(ns, o, c, ci, name, ret) :
-				       -ENOENT;
+		return ci < c->count
+			       ? group_class_child(ns, o, c, ci, name, ret)
+			       : -ENOENT;
 	}
 	r = state_get(ns, o, &ref.st);
 	if (r == 0)
@@ -174,7 +178,9 @@ static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
 	if (r < 0)
 		return r;
 	return ci < c->count && ret->view == V_SAMPLE &&
-	       classes_has(c, ci, ret->index) ? 0 : -ENOENT;
+			       classes_has(c, ci, ret->index)
+		       ? 0
+		       : -ENOENT;
 }
 
 static int lookup_class(struct ns *ns, struct object *o, const char *name,
@@ -248,10 +254,10 @@ static int lookup_slice(struct ns *ns, struct object *g, const char *name,
 	/* a name may hold brackets itself: the first split that fits counts */
 	for (const char *b = strchr(name, '['); b && (size_t)(b - name) < base;
 	     b = strchr(b + 1, '[')) {
-		struct object *o = shown_object(g->group, name,
-						(size_t)(b - name));
-		CLEANUP(freep) char *text = strndup(b + 1, base - 1 -
-						    (size_t)(b - name));
+		struct object *o =
+			shown_object(g->group, name, (size_t)(b - name));
+		CLEANUP(freep)
+		char *text = strndup(b + 1, base - 1 - (size_t)(b - name));
 		struct ephemeral made = { 0 };
 		const struct dataset_info *in;
 		struct view_source src;
@@ -274,8 +280,8 @@ static int lookup_slice(struct ns *ns, struct object *g, const char *name,
 		r = slice_parse(text, in->rank, in->dims, &made.slice);
 		if (r == 0)
 			r = slice_size(&src, &made.slice, &size);
-		return r < 0 ? -ENOENT :
-			       eph_get(ns, o, V_SLICE, text, &made, ret);
+		return r < 0 ? -ENOENT
+			     : eph_get(ns, o, V_SLICE, text, &made, ret);
 	}
 	return -ENOENT;
 }
@@ -284,8 +290,8 @@ static int lookup_nrrd(struct ns *ns, struct object *o, struct node *ret)
 {
 	struct view_source src;
 	STATE_REF(ref, ns);
-	int r = o && o->kind == OBJECT_DATASET ? state_get(ns, o, &ref.st) :
-						 -ENOENT;
+	int r = o && o->kind == OBJECT_DATASET ? state_get(ns, o, &ref.st)
+					       : -ENOENT;
 
 	if (r == 0)
 		r = state_source(ref.st, false, &src);
@@ -442,9 +448,9 @@ static int find_node(struct ns *ns, const struct pin *p, const char *name,
 
 	switch (p->node.view) {
 	case V_DIR:
-		return o->kind == OBJECT_GROUP ?
-			       lookup_group(ns, o, name, ret, ret_size) :
-			       lookup_sample(ns, o, 0, 0, name, ret);
+		return o->kind == OBJECT_GROUP
+			       ? lookup_group(ns, o, name, ret, ret_size)
+			       : lookup_sample(ns, o, 0, 0, name, ret);
 	case V_ATTRS:
 		return lookup_attr(o, name, ret);
 	case V_BYCLASS:
@@ -516,8 +522,8 @@ int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
 		found.object = again.object;
 	}
 	if (r == 0 && size != UINT64_MAX)
-		stat_fill(ns, found.object, node.view, node.index, S_IFREG, size,
-			  &e.st);
+		stat_fill(ns, found.object, node.view, node.index, S_IFREG,
+			  size, &e.st);
 	else if (r == 0)
 		r = node_stat(ns, &found, true, &e.st);
 	if (r < 0) {

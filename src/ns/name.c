@@ -13,8 +13,8 @@
 #define NAME_BYTES 255
 
 static const char *const reserved[] = {
-	".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif", ".webp",
-	".jp2", ".npy", ".txt", ".csv", ".json", ".bin", ".nrrd", ".by-class",
+	".png", ".jpg", ".jpeg", ".bmp", ".tif",  ".tiff", ".gif",  ".webp",
+	".jp2", ".npy", ".txt",	 ".csv", ".json", ".bin",  ".nrrd", ".by-class",
 };
 
 bool name_has_suffix(const char *name)
@@ -39,8 +39,8 @@ static bool is_escape(const char *p)
 
 static void put_escaped(struct strbuf *out, const char *name, bool group)
 {
-	const char *dot = group && name_has_suffix(name) ? strrchr(name, '.') :
-							   NULL;
+	const char *dot =
+		group && name_has_suffix(name) ? strrchr(name, '.') : NULL;
 	bool bare = !strcmp(name, ".") || !strcmp(name, "..");
 
 	for (const char *p = name; *p; p++) {
@@ -80,9 +80,10 @@ char *name_shown(const char *name, const char *suffix, enum name_kind kind,
 	if (strbuf_error(&out) == 0) {
 		keep = cut_at(out.buf, NAME_BYTES - nsuffix - 17);
 		strbuf_put(&cut, out.buf, keep);
-		strbuf_printf(&cut, "~%016llx%s",
-			      (unsigned long long)hash_bytes(name, strlen(name), 0),
-			      suffix);
+		strbuf_printf(
+			&cut, "~%016llx%s",
+			(unsigned long long)hash_bytes(name, strlen(name), 0),
+			suffix);
 	}
 	strbuf_done(&out);
 	return strbuf_steal(&cut);

@@ -46,7 +46,8 @@ void object_number_give(struct ns *ns, uint32_t number)
 	ns->pages[number / OBJECT_PAGE][number % OBJECT_PAGE] = NULL;
 	if (ns->nfree == ns->free_cap) {
 		uint32_t cap = ns->free_cap ? ns->free_cap * 2 : 1024;
-		uint32_t *grown = realloc(ns->free_numbers, cap * sizeof(*grown));
+		uint32_t *grown =
+			realloc(ns->free_numbers, cap * sizeof(*grown));
 
 		if (!grown)
 			return; /* lost, not wrong */

@@ -18,12 +18,12 @@
 #define NODE_MAX_EPHEMERAL 0xfffffu
 
 enum node_view {
-	V_DIR = 0,	/* a group; the sample directory D/ */
-	V_SAMPLE = 1,	/* D/000007.png: index is the sample */
-	V_WHOLE = 2,	/* + position in view_whole[] */
+	V_DIR = 0,    /* a group; the sample directory D/ */
+	V_SAMPLE = 1, /* D/000007.png: index is the sample */
+	V_WHOLE = 2,  /* + position in view_whole[] */
 	V_NRRD = 16,
-	V_ATTRS = 17,	/* .attrs/, .attrs.D/ */
-	V_ATTR = 18,	/* index: position in the attribute list */
+	V_ATTRS = 17, /* .attrs/, .attrs.D/ */
+	V_ATTR = 18,  /* index: position in the attribute list */
 	V_BYCLASS = 19,
 	V_CLASS = 20,	/* index: class */
 	V_LINK = 21,	/* index: entry of the group */
@@ -42,7 +42,8 @@ struct node {
 };
 static inline uint64_t node_ino(struct node n) /* {0,0,0} is the root's */
 {
-	return ((uint64_t)n.object << 40 | (uint64_t)n.view << 32 | n.index) + 1;
+	return ((uint64_t)n.object << 40 | (uint64_t)n.view << 32 | n.index) +
+	       1;
 }
 static inline struct node node_of(uint64_t ino)
 {
@@ -57,10 +58,11 @@ struct gen {
 	struct store *store;
 	struct faults *faults;
 	struct object *root;
-	struct object *objects; /* all, newest first: freed with the generation */
-	uint64_t lookups;	/* atomic: references the kernel holds */
-	uint32_t users;		/* atomic: calls under way */
-	int64_t listed;		/* objects numbered */
+	struct object
+		*objects; /* all, newest first: freed with the generation */
+	uint64_t lookups; /* atomic: references the kernel holds */
+	uint32_t users;	  /* atomic: calls under way */
+	int64_t listed;	  /* objects numbered */
 	int moment; /* atomic: error of a probe that says nothing of FILE */
 	struct label_store *label_stores;
 	size_t nlabel_stores;
@@ -84,9 +86,9 @@ struct object {
 	/* datasets: */
 	const struct layout *layout; /* of its group; never NULL once decided */
 	const struct desc *desc;     /* kept where the group is small */
-	uint64_t layout_key;	     /* in st_ino: other pictures, other number */
-	uint64_t count;		     /* samples: pictures, elements or rows */
-	uint64_t rows;		     /* length of axis 0; 0: scalar */
+	uint64_t layout_key; /* in st_ino: other pictures, other number */
+	uint64_t count;	     /* samples: pictures, elements or rows */
+	uint64_t rows;	     /* length of axis 0; 0: scalar */
 	uint32_t rank;
 	bool directory;	       /* D/ exists */
 	bool row_member;       /* a value a row, for xattrs of samples */
@@ -105,8 +107,13 @@ struct rule_match {
 };
 
 /* ---- a loaded group ---- */
-enum child_kind { CHILD_OBJECT, CHILD_SOFT, CHILD_REFUSED, CHILD_CYCLE,
-		  CHILD_ALIAS };
+enum child_kind {
+	CHILD_OBJECT,
+	CHILD_SOFT,
+	CHILD_REFUSED,
+	CHILD_CYCLE,
+	CHILD_ALIAS
+};
 struct child {
 	char *name; /* as stored; children are sorted by it, bytewise */
 	enum child_kind kind;
@@ -115,7 +122,7 @@ struct child {
 				* canonical path of the group */
 };
 struct entry {
-	char *name; /* as shown */
+	char *name;   /* as shown */
 	char *target; /* symbolic links */
 	struct object *object;
 	struct object *to; /* symbolic links: where it leads; NULL: nowhere */
@@ -136,21 +143,21 @@ struct group {
 	bool dg_kept;
 	struct layout *interned; /* distinct layouts of the members */
 	size_t ninterned;
-	bool has_labels; /* single pictures with an attribute `label` */
+	bool has_labels;	 /* single pictures with an attribute `label` */
 	struct classes *classes; /* of those */
 };
 
 /* ---- class folders ---- */
 struct class_folder {
-	char *name;	/* as shown */
-	char *label;	/* what the label is: text */
-	int64_t number; /* its number */
+	char *name;	       /* as shown */
+	char *label;	       /* what the label is: text */
+	int64_t number;	       /* its number */
 	uint32_t first, count; /* in rows[] */
 };
 struct classes {
 	uint32_t count;
 	struct class_folder *folders; /* in label order */
-	uint32_t *rows; /* samples by class, ascending in each */
+	uint32_t *rows;		      /* samples by class, ascending in each */
 	uint32_t nrows;
 	uint32_t *by_name; /* folders sorted by name */
 };
@@ -166,7 +173,7 @@ struct size_index { /* of a measured file */
 };
 struct state {
 	int refs;
-	struct object *object; /* NULL once it was dropped from the table */
+	struct object *object;	   /* NULL once it was dropped from the table */
 	struct state *prev, *next; /* least recently used last */
 	struct view_source src;
 	struct dset *dset;
@@ -225,7 +232,7 @@ struct ns {
 	uint64_t requests; /* atomic: reads answered */
 	int64_t started_ms;
 
-	pthread_mutex_t refresh; /* what follows */
+	pthread_mutex_t refresh;   /* what follows */
 	struct strbuf stale_names; /* root entries that the kernel must drop */
 	int64_t refreshed_ms;	   /* when a generation was last tried */
 	int refresh_error;	   /* and what came of it */
@@ -343,17 +350,20 @@ char *name_shown(const char *name, const char *suffix, enum name_kind kind,
 		 bool *ret_cut);
 /* Turns an escaped name back, in a fresh string. */
 char *name_stored(const char *shown);
-bool name_has_suffix(const char *name); /* one of the reserved suffixes */
+bool name_has_suffix(const char *name);	   /* one of the reserved suffixes */
 char *name_escape_slash(const char *name); /* classes */
-char *name_fitted(const char *name); /* cut to 255 bytes, with a hash */
-char *name_of_attr(const char *attr); /* in .attrs/ */
+char *name_fitted(const char *name);	   /* cut to 255 bytes, with a hash */
+char *name_of_attr(const char *attr);	   /* in .attrs/ */
 
 /* ---- state.c ---- */
 int state_get(struct ns *ns, struct object *o, struct state **ret_state);
 void state_put(struct ns *ns, struct state *st);
 /* It was needed once, in passing: first to be dropped. */
 void state_cool(struct ns *ns, struct state *st);
-struct state_ref { struct ns *ns; struct state *st; };
+struct state_ref {
+	struct ns *ns;
+	struct state *st;
+};
 static inline void state_ref_done(struct state_ref *r)
 {
 	if (r->st)

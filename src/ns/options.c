@@ -43,7 +43,8 @@ void ns_options_done(struct ns_options *o)
 static int add_rule(struct ns_rules *r, const char *path, size_t npath,
 		    const char *value, const char *origin)
 {
-	struct ns_rule *grown = realloc(r->rules, (r->count + 1) * sizeof(*grown));
+	struct ns_rule *grown =
+		realloc(r->rules, (r->count + 1) * sizeof(*grown));
 	struct ns_rule *n;
 
 	if (!grown)
@@ -75,8 +76,8 @@ int ns_options_copy(struct ns_options *to, const struct ns_options *from)
 
 		for (size_t k = 0; k < r->count; k++)
 			if (add_rule(all_rules(to, i), r->rules[k].path,
-				     strlen(r->rules[k].path), r->rules[k].value,
-				     r->rules[k].origin) < 0)
+				     strlen(r->rules[k].path),
+				     r->rules[k].value, r->rules[k].origin) < 0)
 				return -ENOMEM;
 	}
 	return 0;
@@ -90,7 +91,7 @@ typedef int (*set_fn)(struct ns_options *o, const struct row *row,
 struct row {
 	const char *key;
 	set_fn set;
-	size_t offset;	     /* of the rules in ns_options */
+	size_t offset;	      /* of the rules in ns_options */
 	const char *words[4]; /* the values of an enum, in its order */
 	bool sidecar;
 };
@@ -123,8 +124,10 @@ static int set_layout(struct ns_options *o, const struct row *row,
 		if (c > value && layout_check_spec(c + 1, &reason) == 0)
 			return add_rule(rules_of(o, row), value,
 					(size_t)(c - value), c + 1, origin);
-	return why(ret_why, "%s; PATH:SPEC is wanted, such as /images:NHWC or "
-			    "/x:flat:28x28", reason ? reason : "no SPEC");
+	return why(ret_why,
+		   "%s; PATH:SPEC is wanted, such as /images:NHWC or "
+		   "/x:flat:28x28",
+		   reason ? reason : "no SPEC");
 }
 
 static int set_range(struct ns_options *o, const struct row *row,
@@ -152,15 +155,16 @@ static int set_range(struct ns_options *o, const struct row *row,
 }
 
 static int set_pair(struct ns_options *o, const struct row *row,
-		      const char *value, const char *origin, char **ret_why)
+		    const char *value, const char *origin, char **ret_why)
 {
 	const char *c = strchr(value, ':');
 
 	if (!c || c == value || !c[1])
-		return why(ret_why, row->offset == offsetof(struct ns_options,
-							    names) ?
-				    "PATH:NAMES is wanted" :
-				    "PATH:LABELS or PATH:FILE:LABELS is wanted");
+		return why(
+			ret_why,
+			row->offset == offsetof(struct ns_options, names)
+				? "PATH:NAMES is wanted"
+				: "PATH:LABELS or PATH:FILE:LABELS is wanted");
 	return add_rule(rules_of(o, row), value, (size_t)(c - value), c + 1,
 			origin);
 }
@@ -176,7 +180,8 @@ static int set_word(struct ns_options *o, const struct row *row,
 		}
 	return why(ret_why, "%s%s%s%s%s is wanted", row->words[0],
 		   row->words[1] ? row->words[2] ? ", " : " or " : "",
-		   row->words[1] ? row->words[1] : "", row->words[2] ? " or " : "",
+		   row->words[1] ? row->words[1] : "",
+		   row->words[2] ? " or " : "",
 		   row->words[2] ? row->words[2] : "");
 }
 
@@ -212,8 +217,8 @@ static int set_threads(struct ns_options *o, const struct row *row,
 	return 0;
 }
 
-static int set_id(struct ns_options *o, const struct row *row, const char *value,
-		  const char *origin, char **ret_why)
+static int set_id(struct ns_options *o, const struct row *row,
+		  const char *value, const char *origin, char **ret_why)
 {
 	char *end;
 	unsigned long n = strtoul(value, &end, 10);
@@ -239,16 +244,24 @@ static int set_umask(struct ns_options *o, const struct row *row,
 }
 
 #define AT(member) offsetof(struct ns_options, member)
-_Static_assert(sizeof(enum ns_view_mode) == sizeof(int) &&
-	       sizeof(uid_t) == 4 && sizeof(gid_t) == 4, "set_word, set_id");
+_Static_assert(sizeof(enum ns_view_mode) == sizeof(int) && sizeof(uid_t) == 4 &&
+		       sizeof(gid_t) == 4,
+	       "set_word, set_id");
 static const struct row rows[] = {
 	{ "layout", set_layout, AT(layout), { NULL }, true },
 	{ "range", set_range, AT(range), { NULL }, true },
 	{ "labels", set_pair, AT(labels), { NULL }, true },
 	{ "names", set_pair, AT(names), { NULL }, true },
-	{ "classes", set_word, AT(classes), { "names", "numbers", "both" }, true },
+	{ "classes",
+	  set_word,
+	  AT(classes),
+	  { "names", "numbers", "both" },
+	  true },
 	{ "view", set_word, AT(view), { "tree", "classes" }, false },
-	{ "external", set_word, AT(external), { "inside", "follow", "hide" },
+	{ "external",
+	  set_word,
+	  AT(external),
+	  { "inside", "follow", "hide" },
 	  false },
 	{ "masks", set_masks, 0, { NULL }, false },
 	{ "cache", set_cache, 0, { NULL }, false },
@@ -292,13 +305,15 @@ static int set_line(struct ns_options *o, char *line, const char *file,
 	value = key + n;
 	value += strspn(value, " \t=");
 	key[n] = 0;
-	for (size_t end = strlen(value);
-	     end && strchr(" \t\r", value[end - 1]); end--)
+	for (size_t end = strlen(value); end && strchr(" \t\r", value[end - 1]);
+	     end--)
 		value[end - 1] = 0;
 	row = find_row(key);
 	if (!row || !row->sidecar)
-		return why(ret_why, "%s:%u: %s is not one of layout, range, "
-				    "labels, classes, names", file, number, key);
+		return why(ret_why,
+			   "%s:%u: %s is not one of layout, range, "
+			   "labels, classes, names",
+			   file, number, key);
 	if (row->set == set_word && classes_set)
 		return 0; /* the command line comes first */
 	if (asprintf(&origin, "%s:%u: %s ", file, number, key) < 0) {
@@ -307,8 +322,8 @@ static int set_line(struct ns_options *o, char *line, const char *file,
 	}
 	r = row->set(o, row, value, origin, &reason);
 	if (r == -EINVAL)
-		return why(ret_why, "%s:%u: %s %s: %s", file, number, key, value,
-			   reason ? reason : "not understood");
+		return why(ret_why, "%s:%u: %s %s: %s", file, number, key,
+			   value, reason ? reason : "not understood");
 	return r;
 }
 

@@ -14,8 +14,8 @@ int open_dataset(struct object *o, struct dset **ret_dset)
 {
 	CLEANUP(freep) char *path = object_path(o);
 
-	return path ? dset_open(o->gen->store, o->info.id, path, ret_dset) :
-		      -ENOMEM;
+	return path ? dset_open(o->gen->store, o->info.id, path, ret_dset)
+		    : -ENOMEM;
 }
 
 struct scan {
@@ -50,23 +50,28 @@ static double load_number(const struct desc *d, const uint8_t *p)
 	memcpy(&v, p, d->num_size <= sizeof(v) ? d->num_size : sizeof(v));
 	switch (d->num) {
 	case NUM_FLOAT:
-		return d->num_size == 2 ? load_half(p) :
-		       d->num_size == 4 ? (double)v.f4 :
-		       d->num_size == 8 ? v.f8 : (double)v.f16;
+		return d->num_size == 2	  ? load_half(p)
+		       : d->num_size == 4 ? (double)v.f4
+		       : d->num_size == 8 ? v.f8
+					  : (double)v.f16;
 	case NUM_INT:
-		return d->num_size == 1 ? (double)(int8_t)*p :
-		       d->num_size == 2 ? v.i2 :
-		       d->num_size == 4 ? v.i4 : (double)v.i8;
+		return d->num_size == 1	  ? (double)(int8_t)*p
+		       : d->num_size == 2 ? v.i2
+		       : d->num_size == 4 ? v.i4
+					  : (double)v.i8;
 	default:
-		return d->num_size == 1 ? *p :
-		       d->num_size == 2 ? v.u2 :
-		       d->num_size == 4 ? v.u4 : (double)v.u8;
+		return d->num_size == 1	  ? *p
+		       : d->num_size == 2 ? v.u2
+		       : d->num_size == 4 ? v.u4
+					  : (double)v.u8;
 	}
 }
 
 static bool is_all_ones(const struct desc *d, const uint8_t *p)
 {
-	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
+	static const uint8_t ones[8] = {
+		255, 255, 255, 255, 255, 255, 255, 255
+	};
 
 	return d->num == NUM_UINT && d->num_size >= 4 &&
 	       !memcmp(p, ones, d->num_size);
@@ -95,8 +100,8 @@ static void scan_value(struct scan *s, const uint8_t *p)
 static void scan_elements(struct scan *s, const uint8_t *p, uint64_t n)
 {
 	const struct desc *d = s->d;
-	unsigned parts = d->sub == SUB_COMPOUND ? (unsigned)d->dims[d->rank - 1] :
-			 1;
+	unsigned parts =
+		d->sub == SUB_COMPOUND ? (unsigned)d->dims[d->rank - 1] : 1;
 
 	if (d->sub == SUB_ARRAY) {
 		n *= d->element_size / d->num_size;
@@ -107,8 +112,9 @@ static void scan_elements(struct scan *s, const uint8_t *p, uint64_t n)
 	for (uint64_t i = 0; i < n; i++)
 		for (unsigned c = 0; c < parts; c++)
 			scan_value(s, p + i * d->element_size +
-				      (d->sub == SUB_COMPOUND ? d->sub_offset[c] :
-								0));
+					      (d->sub == SUB_COMPOUND
+						       ? d->sub_offset[c]
+						       : 0));
 }
 
 /* Rows [from, from+n) of axis 0, in slabs; rows over the slab size are taken
@@ -155,7 +161,9 @@ static int scan_some(struct scan *s, struct dset *ds)
 
 	for (uint64_t i = 0; i < k; i++) {
 		uint64_t at = k > 1 ? (uint64_t)((double)i * (double)(n - 1) /
-						 (double)(k - 1) + 0.5) : 0;
+							 (double)(k - 1) +
+						 0.5)
+				    : 0;
 		int r;
 
 		if (at >= n)
@@ -164,7 +172,8 @@ static int scan_some(struct scan *s, struct dset *ds)
 			continue;
 		last = at;
 		r = scan_rows(s, ds, at, 1, SCAN_BYTES / k);
-		if (r == -EFBIG && i == 0) /* one large sample: its first part */
+		if (r == -EFBIG &&
+		    i == 0) /* one large sample: its first part */
 			return -ENODATA;
 		if (r < 0)
 			return r;
@@ -176,8 +185,9 @@ static int range_of(void *arg, const struct desc *d, const double *fill,
 		    struct layout_range *ret_range)
 {
 	(void)arg; /* the object, as d->arg is */
-	struct scan s = { .d = d, .fill = fill, .all_whole = true,
-			  .all_finite = true };
+	struct scan s = {
+		.d = d, .fill = fill, .all_whole = true, .all_finite = true
+	};
 	CLEANUP(dset_unrefp) struct dset *ds = NULL;
 	const struct dataset_info *in;
 	uint64_t bytes;
@@ -190,8 +200,8 @@ static int range_of(void *arg, const struct desc *d, const double *fill,
 		return -ENODATA;
 	s.range.complete = !mul_overflow(in->count, in->type->size, &bytes) &&
 			   bytes <= SCAN_BYTES;
-	r = s.range.complete ? scan_rows(&s, ds, 0, in->dims[0], SCAN_BYTES) :
-			       scan_some(&s, ds);
+	r = s.range.complete ? scan_rows(&s, ds, 0, in->dims[0], SCAN_BYTES)
+			     : scan_some(&s, ds);
 	if (r < 0)
 		return r;
 	if (!s.any)
@@ -217,8 +227,9 @@ static int onehot_of(void *arg, const struct desc *d, int axis,
 	if (axis < 0)
 		axis += (int)in->rank;
 	*ret_onehot = false;
-	if (d->sub != SUB_NONE || d->kind != DESC_NUMBER || d->num == NUM_FLOAT ||
-	    axis < 0 || (unsigned)axis >= in->rank || in->count == 0)
+	if (d->sub != SUB_NONE || d->kind != DESC_NUMBER ||
+	    d->num == NUM_FLOAT || axis < 0 || (unsigned)axis >= in->rank ||
+	    in->count == 0)
 		return 0;
 	bytes = in->type->size;
 	for (unsigned i = 0; i < in->rank; i++) {
@@ -244,8 +255,9 @@ static int onehot_of(void *arg, const struct desc *d, int axis,
 			unsigned ones = 0;
 
 			for (uint64_t k = 0; k < n; k++) {
-				double v = load_number(d, buf +
-					((o * n + k) * inner + i) * d->num_size);
+				double v = load_number(
+					d, buf + ((o * n + k) * inner + i) *
+							   d->num_size);
 
 				if (v != 0 && v != 1)
 					return 0;

@@ -33,7 +33,10 @@ static void expr_done(struct expr *e)
 }
 
 /* Longest first: "<=" before "<". */
-static const struct { const char *text; enum op op; } ops[] = {
+static const struct {
+	const char *text;
+	enum op op;
+} ops[] = {
 	{ "!=", OP_NE }, { "<=", OP_LE }, { ">=", OP_GE }, { "==", OP_EQ },
 	{ "=", OP_EQ },	 { "<", OP_LT },  { ">", OP_GT },
 };

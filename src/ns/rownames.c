@@ -11,8 +11,8 @@
 #define READ_ROWS 16384
 
 static const char *const member_names[] = {
-	"name", "names", "filename", "filenames", "file_name", "file_names",
-	"image_name", "image_names", "path", "paths",
+	"name",	      "names",	    "filename",	   "filenames", "file_name",
+	"file_names", "image_name", "image_names", "path",	"paths",
 };
 
 static bool is_names(const struct object *o, const struct object *m)
@@ -30,7 +30,8 @@ struct object *rownames_member(struct ns *ns, struct object *o)
 		struct object *m = NULL;
 		LOCK_SCOPE(&ns->load);
 
-		if (walk_path(ns, o->parent, o->rules->names->value, 16, &m) < 0 ||
+		if (walk_path(ns, o->parent, o->rules->names->value, 16, &m) <
+			    0 ||
 		    m->kind != OBJECT_DATASET || m->parent != o->parent ||
 		    !is_names(o, m))
 			return NULL;

@@ -79,8 +79,8 @@ static bool leads(const struct object *o)
 static void join(struct object *o, const struct desc *d)
 {
 	o->row_member = o->rank <= 2;
-	o->row_files = o->rank >= 3 && d->kind == DESC_NUMBER &&
-		       o->rows < UINT32_MAX;
+	o->row_files =
+		o->rank >= 3 && d->kind == DESC_NUMBER && o->rows < UINT32_MAX;
 	if (o->row_files) {
 		o->directory = true;
 		o->count = o->rows;
@@ -101,8 +101,8 @@ int rowset_find(struct object *g, struct group *grp)
 		const struct object *o = grp->dg.members[i].arg;
 
 		if (leads(o))
-			leaders[n++] = (struct lead){ o->rows,
-						      splits_of(o->name) };
+			leaders[n++] =
+				(struct lead){ o->rows, splits_of(o->name) };
 	}
 	if (n)
 		qsort(leaders, n, sizeof(*leaders), by_lead);
@@ -114,8 +114,8 @@ int rowset_find(struct object *g, struct group *grp)
 		if (o->layout->kind != LAYOUT_NONE || !may_be_member(o, d))
 			continue;
 		key.splits = splits_of(o->name);
-		if (grows(d) || (n && bsearch(&key, leaders, n, sizeof(key),
-					      by_lead)))
+		if (grows(d) ||
+		    (n && bsearch(&key, leaders, n, sizeof(key), by_lead)))
 			join(o, d);
 	}
 	return 0;

@@ -14,7 +14,8 @@ static char *layout_holds(struct ns *ns, struct object *o,
 	(void)ns;
 	if (o->layout->kind == LAYOUT_NONE && !strcmp(o->layout->rule, "R1") &&
 	    strcmp(rule->value, "none"))
-		return strdup(*o->layout->why ? o->layout->why : "it does not fit");
+		return strdup(*o->layout->why ? o->layout->why
+					      : "it does not fit");
 	return NULL;
 }
 
@@ -22,8 +23,9 @@ static char *range_holds(struct ns *ns, struct object *o,
 			 const struct ns_rule *rule)
 {
 	(void)ns, (void)rule;
-	return o->layout->kind == LAYOUT_PICTURES ? NULL :
-	       strdup("it is not shown as pictures; layout= makes it so");
+	return o->layout->kind == LAYOUT_PICTURES
+		       ? NULL
+		       : strdup("it is not shown as pictures; layout= makes it so");
 }
 
 static char *labels_hold(struct ns *ns, struct object *o,
@@ -34,9 +36,10 @@ static char *labels_hold(struct ns *ns, struct object *o,
 	(void)ns;
 	if (o->labelled)
 		return NULL;
-	if (asprintf(&text, "%s does not hold one label for each of its %llu "
-			    "samples", rule->value,
-		     (unsigned long long)o->count) < 0)
+	if (asprintf(&text,
+		     "%s does not hold one label for each of its %llu "
+		     "samples",
+		     rule->value, (unsigned long long)o->count) < 0)
 		return NULL;
 	return text;
 }

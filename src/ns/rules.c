@@ -19,8 +19,7 @@ bool glob_match(const char *pattern, const char *text)
 			strbuf_putc(&p, '\\');
 		strbuf_putc(&p, *pattern);
 	}
-	yes = strbuf_error(&p) == 0 &&
-	      fnmatch(p.buf, text, FNM_PATHNAME) == 0;
+	yes = strbuf_error(&p) == 0 && fnmatch(p.buf, text, FNM_PATHNAME) == 0;
 	strbuf_done(&p);
 	return yes;
 }
@@ -59,8 +58,8 @@ struct rule_match *rules_match(struct ns *ns, const char *path)
 	if (layout)
 		m->layout.layout = strdup(layout->value);
 	if (range) /* checked when the option was set */
-		m->layout.has_range = sscanf(range->value, "%lf:%lf",
-					     &m->layout.range_lo,
-					     &m->layout.range_hi) == 2;
+		m->layout.has_range =
+			sscanf(range->value, "%lf:%lf", &m->layout.range_lo,
+			       &m->layout.range_hi) == 2;
 	return m;
 }

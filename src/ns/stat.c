@@ -31,9 +31,9 @@ void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	if (o->info.mtime.tv_sec && o->info.mtime.tv_sec < mtime.tv_sec)
 		mtime = o->info.mtime;
 	st.st_ino = stable_ino(ns, o, view, index);
-	st.st_mode = S_ISLNK(mode) ? mode | 0777 :
-		     S_ISDIR(mode) ? mode | (0555 & ~ns->opts.umask) :
-				     mode | (0444 & ~ns->opts.umask);
+	st.st_mode = S_ISLNK(mode)   ? mode | 0777
+		     : S_ISDIR(mode) ? mode | (0555 & ~ns->opts.umask)
+				     : mode | (0444 & ~ns->opts.umask);
 	st.st_uid = ns->opts.uid;
 	st.st_gid = ns->opts.gid;
 	st.st_size = (off_t)size;
@@ -70,10 +70,11 @@ static int text_stat(struct ns *ns, const struct pin *p, bool measure,
 
 	if (!measure)
 		return -EAGAIN;
-	r = p->node.view == V_CONTROL ?
-		    control_read(ns, p->node.index, &b, &mtime) :
-	    p->node.view == V_ATTR ?
-		    content_attr(ns, p->object, p->node.index, &b) : 0;
+	r = p->node.view == V_CONTROL
+		    ? control_read(ns, p->node.index, &b, &mtime)
+	    : p->node.view == V_ATTR
+		    ? content_attr(ns, p->object, p->node.index, &b)
+		    : 0;
 	if (r == 0 && p->node.view == V_TYPE) {
 		struct ns_bytes bytes = { 0 };
 
@@ -133,8 +134,10 @@ static int eph_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 			return r;
 	}
 	stat_fill(ns, copy.object, p->node.view, p->node.index,
-		  p->node.view == V_QUERY ? S_IFDIR :
-		  p->node.view == V_QLINK ? S_IFLNK : S_IFREG, size, ret_st);
+		  p->node.view == V_QUERY   ? S_IFDIR
+		  : p->node.view == V_QLINK ? S_IFLNK
+					    : S_IFREG,
+		  size, ret_st);
 	ret_st->st_ino = hash_mix(ret_st->st_ino, key);
 	return 0;
 }

@@ -53,9 +53,10 @@ static enum matlab_class matlab_class(const struct facts *f)
 static void take_spacing(struct object *o, struct view_source *src)
 {
 	/* only .nrrd tells it, so it is read when that is asked for */
-	static const char *const names[] = { "spacing", "element_size_um",
+	static const char *const names[] = { "spacing",	   "element_size_um",
 					     "resolution", "voxel_size",
-					     "voxelsize", "pixel_spacing", NULL };
+					     "voxelsize",  "pixel_spacing",
+					     NULL };
 	const struct dataset_info *in = dset_info(src->dset);
 	struct facts f = { 0 };
 
@@ -79,7 +80,8 @@ static int follow_path(void *arg, const char *path, struct dset **ret_dset)
 {
 	struct object *o = arg;
 	struct obj_info info;
-	int r = store_resolve(o->gen->store, o->gen->root->info.id, path, &info);
+	int r = store_resolve(o->gen->store, o->gen->root->info.id, path,
+			      &info);
 
 	if (r < 0)
 		return r;
@@ -95,10 +97,12 @@ static void tell_clipped(void *arg, uint64_t index)
 
 	(void)index;
 	if (path)
-		(void)faults_add(o->gen->faults, path,
-				 "values beyond those that a probe of the dataset "
-				 "found are cut", "give the range: -o "
-				 "range=PATH:MIN:MAX");
+		(void)faults_add(
+			o->gen->faults, path,
+			"values beyond those that a probe of the dataset "
+			"found are cut",
+			"give the range: -o "
+			"range=PATH:MIN:MAX");
 }
 
 /* The colour of class i, as PASCAL VOC draws masks: the bits of i, three at a
@@ -128,7 +132,8 @@ static int load_palette(struct object *o, struct state *st)
 		return r;
 	in = dset_info(d);
 	if (in->rank != 2 || in->dims[0] == 0 || in->dims[0] > 256 ||
-	    in->dims[1] != 3 || in->type->class != DT_UINT || in->type->size != 1)
+	    in->dims[1] != 3 || in->type->class != DT_UINT ||
+	    in->type->size != 1)
 		return -EINVAL;
 	r = dset_read(d, zero, in->dims, NULL, st->palette);
 	if (r < 0)
@@ -140,7 +145,8 @@ static int load_palette(struct object *o, struct state *st)
 
 static bool is_mask(const struct object *o, const struct desc *d)
 {
-	return o->layout->companion || d->is_enum || layout_is_mask_name(o->name);
+	return o->layout->companion || d->is_enum ||
+	       layout_is_mask_name(o->name);
 }
 
 static void set_palette(struct ns *ns, struct object *o, struct state *st)
@@ -183,7 +189,8 @@ static int build(struct ns *ns, struct object *o, struct state **ret_state)
 	if (!src->desc) {
 		st->own_desc = calloc(1, sizeof(*st->own_desc));
 		r = st->own_desc ? describe_dataset(ns, o, st->dset,
-						    st->own_desc, NULL) : -ENOMEM;
+						    st->own_desc, NULL)
+				 : -ENOMEM;
 		if (r < 0) {
 			free(st->own_desc);
 			st->own_desc = NULL;
@@ -388,7 +395,8 @@ int state_source(struct state *st, bool with_norm, struct view_source *ret_src)
 	      !st->src.eight_bits))) {
 		st->norm_error = decide_norm(st);
 		/* a fault of the moment is not remembered */
-		st->norm_done = st->norm_error == 0 || is_damage(st->norm_error);
+		st->norm_done =
+			st->norm_error == 0 || is_damage(st->norm_error);
 	}
 	if (pictures && with_norm && st->norm_error < 0)
 		return st->norm_error;

@@ -145,12 +145,14 @@ static int describe_members(struct ns *ns, struct object *g, struct group *grp,
 	return 0;
 }
 
-static int match_rules(struct ns *ns, struct group *grp, struct object **objects,
+static int match_rules(struct ns *ns, struct group *grp,
+		       struct object **objects,
 		       const struct layout_user **users)
 {
 	for (size_t i = 0; i < grp->dg.count; i++) {
 		objects[i]->rules = rules_match(ns, grp->dg.members[i].path);
-		users[i] = objects[i]->rules ? &objects[i]->rules->layout : NULL;
+		users[i] =
+			objects[i]->rules ? &objects[i]->rules->layout : NULL;
 	}
 	return 0;
 }
@@ -166,10 +168,11 @@ static void set_counts(struct object *o, const struct desc *d)
 		if (layout_shape(l, d, &shape) < 0)
 			return;
 		if (shape.count >= UINT32_MAX) {
-			(void)faults_add(o->gen->faults, d->path,
-					 "has more pictures than a directory can "
-					 "number (4,294,967,294)",
-					 "read slices of its .npy");
+			(void)faults_add(
+				o->gen->faults, d->path,
+				"has more pictures than a directory can "
+				"number (4,294,967,294)",
+				"read slices of its .npy");
 			return;
 		}
 		o->count = shape.count;
@@ -243,7 +246,8 @@ static int decide(struct ns *ns, struct object *g, struct group *grp)
 	for (size_t i = 0; i < n; i++) {
 		set_counts(objects[i], &grp->dg.members[i]);
 		objects[i]->desc = &grp->dg.members[i];
-		if (objects[i]->label && objects[i]->layout->kind != LAYOUT_NONE &&
+		if (objects[i]->label &&
+		    objects[i]->layout->kind != LAYOUT_NONE &&
 		    !objects[i]->directory)
 			grp->has_labels = true;
 	}
@@ -284,8 +288,8 @@ int group_load_locked(struct ns *ns, struct object *g, enum group_phase phase)
 	if (grp && grp->phase >= phase)
 		return 0;
 	if (!grp) {
-		CLEANUP(group_freep) struct group *fresh =
-			calloc(1, sizeof(*fresh));
+		CLEANUP(group_freep)
+		struct group *fresh = calloc(1, sizeof(*fresh));
 
 		if (!fresh)
 			return -ENOMEM;
@@ -305,9 +309,9 @@ int group_load_locked(struct ns *ns, struct object *g, enum group_phase phase)
 	}
 	if (r == 0 && grp->phase < GROUP_ENTRIES && phase >= GROUP_ENTRIES) {
 		drop_entries(grp); /* of a try that failed */
-		r = ns->opts.view == NS_CLASSES ?
-			    classes_make_entries(ns, g, grp) :
-			    group_make_entries(ns, g, grp);
+		r = ns->opts.view == NS_CLASSES
+			    ? classes_make_entries(ns, g, grp)
+			    : group_make_entries(ns, g, grp);
 		if (r == 0)
 			r = entries_index(grp);
 		if (r == 0) {

@@ -110,11 +110,14 @@ int find_attrs(struct fact_arg *a)
 /* Members of the row set of o with one value or a vector a row. */
 static struct object *row_member(const struct object *o, const char *name)
 {
-	struct child *c = o->parent ? group_child(o->parent->group, name) : NULL;
+	struct child *c =
+		o->parent ? group_child(o->parent->group, name) : NULL;
 	struct object *m = c && c->kind == CHILD_OBJECT ? c->object : NULL;
 
 	return m && m != o && m->kind == OBJECT_DATASET && m->row_member &&
-	       m->rows == o->rows ? m : NULL;
+			       m->rows == o->rows
+		       ? m
+		       : NULL;
 }
 
 static int row_text(struct dset *d, uint32_t index, struct strbuf *out)
@@ -258,8 +261,8 @@ static void list_facts(struct fact_arg *a, struct strbuf *out)
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		struct strbuf value = STRBUF_INIT;
 
-		if (facts[i].there ? facts[i].there(a) :
-				     facts[i].get(a, &value) == 0)
+		if (facts[i].there ? facts[i].there(a)
+				   : facts[i].get(a, &value) == 0)
 			put_name(out, FACTS, facts[i].name);
 		strbuf_done(&value);
 	}
@@ -282,10 +285,12 @@ static void list_row(const struct pin *p, struct strbuf *out)
 		const char *name = g->children[i].name;
 		struct object *m = row_member(o, name);
 
-		if (out->len + strlen(name) + strlen(USER) + 1 > XATTR_LIST_MAX_)
+		if (out->len + strlen(name) + strlen(USER) + 1 >
+		    XATTR_LIST_MAX_)
 			break;
-		if (m && !(o->labelled && (!strcmp(name, "label") ||
-					   !strcmp(name, "class"))) &&
+		if (m &&
+		    !(o->labelled &&
+		      (!strcmp(name, "label") || !strcmp(name, "class"))) &&
 		    row_fits(m, row))
 			put_name(out, USER, name);
 	}

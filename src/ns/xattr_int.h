@@ -30,7 +30,7 @@ struct fact_row {
 	bool (*there)(const struct fact_arg *a);
 };
 extern const struct fact_row facts[FACTS_COUNT];
-bool is_fact(const char *attr); /* "h5fs.rule" */
+bool is_fact(const char *attr);		      /* "h5fs.rule" */
 bool fact_is_shown(const struct fact_arg *a); /* as pictures, or encoded */
 int fact_arg_init(struct ns *ns, const struct pin *p, struct state_ref *ref,
 		  struct fact_arg *a);

@@ -43,8 +43,8 @@ static int list_names(hid_t obj, struct attr_list *l)
 	hsize_t at = 0;
 
 	if (H5Aexists(obj, "\1no such attribute") < 0 ||
-	    H5Aiterate2(obj, H5_INDEX_NAME, H5_ITER_NATIVE, &at, take_name,
-			l) < 0)
+	    H5Aiterate2(obj, H5_INDEX_NAME, H5_ITER_NATIVE, &at, take_name, l) <
+		    0)
 		return -EIO;
 	if (l->count)
 		qsort(l->names, l->count, sizeof(*l->names), by_name);
@@ -175,8 +175,8 @@ static int read_elements(struct store *s, hid_t attr, struct array *a)
 	}
 	if (r < 0)
 		return r;
-	return cells_resolve(s, attr, a->type, a->data->data, a->count, a->arena,
-			     0);
+	return cells_resolve(s, attr, a->type, a->data->data, a->count,
+			     a->arena, 0);
 }
 
 int store_attr(struct store *s, struct obj_id id, const char *name,

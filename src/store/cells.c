@@ -99,8 +99,8 @@ static int resolve_one(struct store *s, hid_t loc, const struct dtype *t,
 	switch (t->class) {
 	case DT_REF:
 	case DT_REGREF:
-		r = t->class == DT_REF ? object_reference(s, loc, p, a, &path) :
-					 region_reference(s, loc, p, a, &path);
+		r = t->class == DT_REF ? object_reference(s, loc, p, a, &path)
+				       : region_reference(s, loc, p, a, &path);
 		if (r < 0)
 			return r;
 		memset(p, 0, t->size);
@@ -108,25 +108,27 @@ static int resolve_one(struct store *s, hid_t loc, const struct dtype *t,
 		return 0;
 	case DT_VLEN:
 		memcpy(&v, p, sizeof(v));
-		return v.len && v.p ? cells_resolve(s, loc, t->base,
-						    (uint8_t *)v.p, v.len, a,
-						    depth) : 0;
+		return v.len && v.p
+			       ? cells_resolve(s, loc, t->base, (uint8_t *)v.p,
+					       v.len, a, depth)
+			       : 0;
 	case DT_ARRAY:
-		return cells_resolve(s, loc, t->base, p,
-				     t->base->size ? t->size / t->base->size : 0,
-				     a, depth);
+		return cells_resolve(
+			s, loc, t->base, p,
+			t->base->size ? t->size / t->base->size : 0, a, depth);
 	case DT_COMPOUND:
 		for (unsigned i = 0; r == 0 && i < t->nmembers; i++)
 			r = cells_resolve(s, loc, t->members[i].type,
-					  p + t->members[i].offset, 1, a, depth);
+					  p + t->members[i].offset, 1, a,
+					  depth);
 		return r;
 	default:
 		return 0;
 	}
 }
 
-int cells_resolve(struct store *s, hid_t loc, const struct dtype *t,
-		  uint8_t *p, uint64_t n, struct arena *a, unsigned depth)
+int cells_resolve(struct store *s, hid_t loc, const struct dtype *t, uint8_t *p,
+		  uint64_t n, struct arena *a, unsigned depth)
 {
 	int r = 0;
 
@@ -162,11 +164,11 @@ static int select_box(hid_t space, unsigned rank, const uint64_t *start,
 		st[i] = start[i];
 		ct[i] = count[i];
 	}
-	if (rank && H5Sselect_hyperslab(space, H5S_SELECT_SET, st, NULL, ct,
-					NULL) < 0)
+	if (rank &&
+	    H5Sselect_hyperslab(space, H5S_SELECT_SET, st, NULL, ct, NULL) < 0)
 		return -EIO;
-	*ret_mem = rank ? H5Screate_simple((int)rank, ct, NULL) :
-			  H5Screate(H5S_SCALAR);
+	*ret_mem = rank ? H5Screate_simple((int)rank, ct, NULL)
+			: H5Screate(H5S_SCALAR);
 	return *ret_mem < 0 ? -EIO : 0;
 }
 
@@ -242,9 +244,9 @@ int dset_read_cells(struct dset *d, const uint64_t *start,
 		return r;
 	memset(a->data->data, 0, bytes);
 	if (a->count) {
-		r = dtype_has_pointers(a->type) ?
-			    read_pointing(d, start, count, a) :
-			    dset_read(d, start, count, NULL, a->data->data);
+		r = dtype_has_pointers(a->type)
+			    ? read_pointing(d, start, count, a)
+			    : dset_read(d, start, count, NULL, a->data->data);
 		if (r < 0)
 			return r;
 	}

@@ -15,8 +15,8 @@ struct location {
 	uint64_t addr, size;
 };
 
-static void chunk_fault(struct dset *d, const uint64_t *scaled, const char *what,
-			const char *remedy)
+static void chunk_fault(struct dset *d, const uint64_t *scaled,
+			const char *what, const char *remedy)
 {
 	struct strbuf text = STRBUF_INIT;
 
@@ -103,7 +103,8 @@ static int read_located(struct dset *d, const struct location *loc,
 		return r;
 	CLEANUP(store_unlockp) __attribute__((unused)) struct store *lock = s;
 	/* sizes in an index may be anything: never allocate past the file */
-	if (add_overflow(loc->addr, loc->size, &end) || loc->file >= store_nfiles(s) ||
+	if (add_overflow(loc->addr, loc->size, &end) ||
+	    loc->file >= store_nfiles(s) ||
 	    (!s->swmr && end > (uint64_t)s->files[loc->file]->st.st_size))
 		return -EIO;
 	r = store_file_unchanged(s, loc->file);
@@ -149,7 +150,8 @@ static int decode(struct dset *d, const uint64_t *scaled,
 			 &bad);
 	if (r < 0) {
 		snprintf(what, sizeof(what), "damaged (%s does not decode)",
-			 filter_name(bad) ? filter_name(bad) : "its size is wrong; it");
+			 filter_name(bad) ? filter_name(bad)
+					  : "its size is wrong; it");
 		if (r == -EIO)
 			chunk_fault(d, scaled, what,
 				    "the file is damaged; restore a copy");

@@ -8,35 +8,45 @@
 
 #include "store_int.h"
 
-static const uint8_t signature[8] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a,
-				      '\n' };
+static const uint8_t signature[8] = { 0x89, 'H',  'D',	'F',
+				      '\r', '\n', 0x1a, '\n' };
 
 static const struct {
 	const char *magic;
 	size_t len;
 	const char *what;
 } known[] = {
-	{ "MATLAB 5.0", 10, "is a MATLAB 5.0 MAT file, not HDF5; save it again "
-			    "with -v7.3" },
+	{ "MATLAB 5.0", 10,
+	  "is a MATLAB 5.0 MAT file, not HDF5; save it again "
+	  "with -v7.3" },
 	{ "\x1f\x8b", 2, "is a gzip file; gunzip it first" },
 	{ "BZh", 3, "is a bzip2 file; bunzip2 it first" },
-	{ "\xfd" "7zXZ", 5, "is an xz file; unxz it first" },
+	{ "\xfd"
+	  "7zXZ",
+	  5, "is an xz file; unxz it first" },
 	{ "\x28\xb5\x2f\xfd", 4, "is a zstd file; unzstd it first" },
 	{ "PK\x03\x04", 4, "is a zip file; unzip it first" },
-	{ "<!DOCTYPE", 9, "is an HTML page, not HDF5: a download that failed; "
-			  "fetch it again" },
-	{ "<html", 5, "is an HTML page, not HDF5: a download that failed; fetch "
-		      "it again" },
-	{ "<?xml", 5, "is an XML text, not HDF5: a download that failed; fetch "
-		      "it again" },
-	{ "version https://git-lfs", 23, "is a Git LFS pointer, not the file "
-					 "itself; run: git lfs pull" },
-	{ "CDF\x01", 4, "is a netCDF classic file, not HDF5; convert it with: "
-			"nccopy -k nc4" },
-	{ "CDF\x02", 4, "is a netCDF classic file, not HDF5; convert it with: "
-			"nccopy -k nc4" },
-	{ "\x0e\x03\x13\x01", 4, "is an HDF4 file, not HDF5; convert it with: "
-				 "h4toh5" },
+	{ "<!DOCTYPE", 9,
+	  "is an HTML page, not HDF5: a download that failed; "
+	  "fetch it again" },
+	{ "<html", 5,
+	  "is an HTML page, not HDF5: a download that failed; fetch "
+	  "it again" },
+	{ "<?xml", 5,
+	  "is an XML text, not HDF5: a download that failed; fetch "
+	  "it again" },
+	{ "version https://git-lfs", 23,
+	  "is a Git LFS pointer, not the file "
+	  "itself; run: git lfs pull" },
+	{ "CDF\x01", 4,
+	  "is a netCDF classic file, not HDF5; convert it with: "
+	  "nccopy -k nc4" },
+	{ "CDF\x02", 4,
+	  "is a netCDF classic file, not HDF5; convert it with: "
+	  "nccopy -k nc4" },
+	{ "\x0e\x03\x13\x01", 4,
+	  "is an HDF4 file, not HDF5; convert it with: "
+	  "h4toh5" },
 	{ "\x93NUMPY", 6, "is a NumPy .npy file, not HDF5" },
 };
 
@@ -58,8 +68,9 @@ static int say_what_it_is(int fd, uint64_t size, char **ret_why)
 		if (known[i].len <= n &&
 		    !memcmp(head, known[i].magic, known[i].len))
 			return why(ret_why, known[i].what);
-	return why(ret_why, "is not an HDF5 file (no signature at 0, 512, 1024, "
-			    "...)");
+	return why(ret_why,
+		   "is not an HDF5 file (no signature at 0, 512, 1024, "
+		   "...)");
 }
 
 static uint64_t little(const uint8_t *p, unsigned n)
@@ -88,7 +99,8 @@ int superblock_flags(int fd, uint64_t size)
 	int64_t base = find_signature(fd, size);
 	uint8_t sb[4]; /* version, sizes of offsets and lengths, flags */
 
-	if (base < 0 || io_read_at(fd, sb, sizeof(sb), (uint64_t)base + 8) < 0 ||
+	if (base < 0 ||
+	    io_read_at(fd, sb, sizeof(sb), (uint64_t)base + 8) < 0 ||
 	    sb[0] != 3)
 		return -EIO;
 	return sb[3];
@@ -119,8 +131,9 @@ static int bad_version(unsigned version, const char *path, char **ret_why)
 			   "is caught in a commit that did not end; keep the "
 			   "folder .FILE.h5fs beside it and open it with a "
 			   "version of h5fs that can recover it");
-	if (asprintf(ret_why, "is of a newer format (superblock version %u; this "
-			      "reads up to 3); convert it with h5repack",
+	if (asprintf(ret_why,
+		     "is of a newer format (superblock version %u; this "
+		     "reads up to 3); convert it with h5repack",
 		     version) < 0) {
 		*ret_why = NULL;
 		return -ENOMEM;
@@ -144,8 +157,8 @@ int diagnose(int fd, uint64_t size, const char *path, unsigned *ret_flags,
 	base = find_signature(fd, size);
 	if (base < 0)
 		return say_what_it_is(fd, size, ret_why);
-	n = size - (uint64_t)base < sizeof(sb) ? (size_t)(size - (uint64_t)base) :
-						 sizeof(sb);
+	n = size - (uint64_t)base < sizeof(sb) ? (size_t)(size - (uint64_t)base)
+					       : sizeof(sb);
 	r = io_read_at(fd, sb, n, (uint64_t)base);
 	if (r < 0)
 		return r;

@@ -8,7 +8,7 @@
 #include "store_int.h"
 
 #define MAX_ELEMENT (1u << 30) /* bytes */
-#define MAX_FILL (1u << 20) /* a larger element's fill value is not kept */
+#define MAX_FILL (1u << 20)    /* a larger element's fill value is not kept */
 
 void dset_fault(struct dset *d, const char *what, const char *remedy)
 {
@@ -23,12 +23,12 @@ void dset_denied(struct dset *d, const char *name)
 
 	if (asprintf(&what, "its data%s%s %s", name ? " file " : "",
 		     name ? name : "",
-		     hide ? "is in another file, which external=hide leaves out" :
-			    "lies outside the file's directory") < 0)
+		     hide ? "is in another file, which external=hide leaves out"
+			  : "lies outside the file's directory") < 0)
 		what = NULL;
 	dset_fault(d, what ? what : "its data may not be read",
-		   hide ? "mount without -o external=hide" :
-			  "mount with -o external=follow");
+		   hide ? "mount without -o external=hide"
+			: "mount with -o external=follow");
 }
 
 static void close_slot(struct store *s, int i)
@@ -105,8 +105,8 @@ static int take_space(hid_t set, struct dset *d)
 	d->info.count = 1;
 	for (int i = 0; i < rank; i++) {
 		d->info.dims[i] = dims[i];
-		d->info.maxdims[i] = max[i] == H5S_UNLIMITED ? UINT64_MAX :
-							       max[i];
+		d->info.maxdims[i] =
+			max[i] == H5S_UNLIMITED ? UINT64_MAX : max[i];
 		if (mul_overflow(d->info.count, dims[i], &d->info.count))
 			d->info.count = UINT64_MAX;
 	}
@@ -128,20 +128,22 @@ static int take_filters(hid_t dcpl, struct dset *d)
 		struct filter_info *fi = &d->info.filters[i];
 		size_t ncd = ARRAY_SIZE(f->cd);
 		unsigned flags = 0, config = 0;
-		H5Z_filter_t id = H5Pget_filter2(dcpl, i, &flags, &ncd, f->cd, 0,
-						 NULL, &config);
+		H5Z_filter_t id = H5Pget_filter2(dcpl, i, &flags, &ncd, f->cd,
+						 0, NULL, &config);
 
 		if (id < 0)
 			return -EIO;
 		f->id = fi->id = (unsigned)id;
-		f->ncd = ncd < ARRAY_SIZE(f->cd) ? (unsigned)ncd :
-						   (unsigned)ARRAY_SIZE(f->cd);
+		f->ncd = ncd < ARRAY_SIZE(f->cd) ? (unsigned)ncd
+						 : (unsigned)ARRAY_SIZE(f->cd);
 		if (filter_name(f->id))
 			snprintf(fi->name, sizeof(fi->name), "%s",
 				 filter_name(f->id));
 		else
-			snprintf(fi->name, sizeof(fi->name), "filter %u", f->id);
-		fi->available = filter_is_ours(f->id) || H5Zfilter_avail(id) > 0;
+			snprintf(fi->name, sizeof(fi->name), "filter %u",
+				 f->id);
+		fi->available =
+			filter_is_ours(f->id) || H5Zfilter_avail(id) > 0;
 	}
 	return 0;
 }
@@ -188,7 +190,8 @@ static int take_segments(hid_t dcpl, struct dset *d)
 		int file;
 
 		if (H5Pget_external(dcpl, i, sizeof(name) - 1, name, &offset,
-				    &size) < 0 || offset < 0)
+				    &size) < 0 ||
+		    offset < 0)
 			return -EIO;
 		if (asprintf(&full, "%s%s%s", *name == '/' ? "" : d->store->dir,
 			     *name == '/' ? "" : "/", name) < 0) {
@@ -201,8 +204,10 @@ static int take_segments(hid_t dcpl, struct dset *d)
 		} else if (file < 0) {
 			CLEANUP(freep) char *what = NULL;
 
-			if (asprintf(&what, "its raw data file %s can not be "
-					    "opened", name) < 0)
+			if (asprintf(&what,
+				     "its raw data file %s can not be "
+				     "opened",
+				     name) < 0)
 				what = NULL;
 			dset_fault(d, what ? what : "raw data file",
 				   "put it beside the file");
@@ -234,8 +239,8 @@ static int take_layout(hid_t set, hid_t type, hid_t dcpl, struct dset *d)
 		return is_too_short(set, type, d) ? -EIO : 0;
 	case H5D_CHUNKED:
 		d->info.storage = STORAGE_CHUNKED;
-		return d->info.null || d->info.rank == 0 ? -EIO :
-							   take_chunks(dcpl, d);
+		return d->info.null || d->info.rank == 0 ? -EIO
+							 : take_chunks(dcpl, d);
 	case H5D_VIRTUAL:
 		d->info.storage = STORAGE_VIRTUAL;
 		return 0;
@@ -246,8 +251,9 @@ static int take_layout(hid_t set, hid_t type, hid_t dcpl, struct dset *d)
 		/* the address of nothing is given with the userblock added */
 		if (H5Dget_space_status(set, &status) < 0)
 			return -EIO;
-		d->addr = status == H5D_SPACE_STATUS_NOT_ALLOCATED ?
-				  HADDR_UNDEF : H5Dget_offset(set);
+		d->addr = status == H5D_SPACE_STATUS_NOT_ALLOCATED
+				  ? HADDR_UNDEF
+				  : H5Dget_offset(set);
 		if (d->addr == HADDR_UNDEF)
 			d->addr = UINT64_MAX;
 		return 0;
@@ -291,8 +297,8 @@ static bool is_piecewise(const struct dset *d)
 	    d->info.nfilters)
 		return false;
 	for (unsigned i = 0; i < d->info.rank; i++)
-		bytes *= d->info.dims[i] < d->info.chunk[i] ? d->info.dims[i] :
-							      d->info.chunk[i];
+		bytes *= d->info.dims[i] < d->info.chunk[i] ? d->info.dims[i]
+							    : d->info.chunk[i];
 	cache_get_stats(d->store->cache, &st);
 	max = st.max_bytes / 8;
 	return bytes > (max > KEPT_AT_LEAST ? max : KEPT_AT_LEAST);
@@ -323,7 +329,8 @@ static int describe(struct dset *d)
 		return r;
 	d->info.type = d->type;
 	if ((r = take_space(set, d)) < 0 || (r = take_filters(dcpl, d)) < 0 ||
-	    (r = take_layout(set, type, dcpl, d)) < 0 || (r = take_fill(dcpl, d)) < 0)
+	    (r = take_layout(set, type, dcpl, d)) < 0 ||
+	    (r = take_fill(dcpl, d)) < 0)
 		return r;
 	d->info.direct = d->map.same &&
 			 (d->info.storage == STORAGE_CONTIGUOUS ||

@@ -271,8 +271,8 @@ static int undo_fletcher32(const struct filter *f, const struct blob *in,
 static const struct filter_row {
 	unsigned id;
 	const char *name;
-	undo_fn undo; /* NULL: only the library knows */
-	bool packs;   /* the stored size says nothing of the raw size */
+	undo_fn undo;  /* NULL: only the library knows */
+	bool packs;    /* the stored size says nothing of the raw size */
 	unsigned adds; /* bytes behind the data */
 } rows[] = {
 	{ H5Z_FILTER_DEFLATE, "gzip", undo_deflate, true, 0 },
@@ -357,9 +357,8 @@ int filters_undo(const struct filter *f, unsigned n, unsigned mask,
 
 		if (is_masked(mask, i))
 			continue;
-		r = find_row(f[i].id)->undo(&f[i], b,
-					    size_after(f, i, mask, raw_size),
-					    &out);
+		r = find_row(f[i].id)->undo(
+			&f[i], b, size_after(f, i, mask, raw_size), &out);
 		if (r < 0) {
 			*ret_bad = f[i].id;
 			return r;

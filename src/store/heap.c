@@ -6,7 +6,7 @@
  * Format: HDF5 File Format Specification 3.0, III.E, with lengths of 8 bytes. */
 #include "store_int.h"
 
-#define HEAD 16	  /* of the collection, and of each object in it */
+#define HEAD 16 /* of the collection, and of each object in it */
 #define WINDOW 4096
 
 struct window {

@@ -19,21 +19,25 @@ static hid_t half_to_h5(void)
 static hid_t number_to_h5(const struct dtype *t)
 {
 	if (t->class == DT_FLOAT)
-		return t->size == 2 ? half_to_h5() :
-		       H5Tcopy(t->size == 4 ? H5T_IEEE_F32LE :
-			       t->size == 8 ? H5T_IEEE_F64LE :
-					      H5T_NATIVE_LDOUBLE);
+		return t->size == 2
+			       ? half_to_h5()
+			       : H5Tcopy(t->size == 4	? H5T_IEEE_F32LE
+					 : t->size == 8 ? H5T_IEEE_F64LE
+							: H5T_NATIVE_LDOUBLE);
 	if (t->bitfield)
-		return H5Tcopy(t->size == 1 ? H5T_STD_B8LE :
-			       t->size == 2 ? H5T_STD_B16LE :
-			       t->size == 4 ? H5T_STD_B32LE : H5T_STD_B64LE);
+		return H5Tcopy(t->size == 1   ? H5T_STD_B8LE
+			       : t->size == 2 ? H5T_STD_B16LE
+			       : t->size == 4 ? H5T_STD_B32LE
+					      : H5T_STD_B64LE);
 	if (t->class == DT_UINT)
-		return H5Tcopy(t->size == 1 ? H5T_STD_U8LE :
-			       t->size == 2 ? H5T_STD_U16LE :
-			       t->size == 4 ? H5T_STD_U32LE : H5T_STD_U64LE);
-	return H5Tcopy(t->size == 1 ? H5T_STD_I8LE :
-		       t->size == 2 ? H5T_STD_I16LE :
-		       t->size == 4 ? H5T_STD_I32LE : H5T_STD_I64LE);
+		return H5Tcopy(t->size == 1   ? H5T_STD_U8LE
+			       : t->size == 2 ? H5T_STD_U16LE
+			       : t->size == 4 ? H5T_STD_U32LE
+					      : H5T_STD_U64LE);
+	return H5Tcopy(t->size == 1   ? H5T_STD_I8LE
+		       : t->size == 2 ? H5T_STD_I16LE
+		       : t->size == 4 ? H5T_STD_I32LE
+				      : H5T_STD_I64LE);
 }
 
 static hid_t string_to_h5(const struct dtype *t)
@@ -42,9 +46,9 @@ static hid_t string_to_h5(const struct dtype *t)
 
 	if (h < 0 ||
 	    H5Tset_size(h, t->class == DT_VLSTR ? H5T_VARIABLE : t->size) < 0 ||
-	    H5Tset_strpad(h, t->pad == PAD_SPACE ? H5T_STR_SPACEPAD :
-			     t->pad == PAD_NULLPAD ? H5T_STR_NULLPAD :
-						     H5T_STR_NULLTERM) < 0 ||
+	    H5Tset_strpad(h, t->pad == PAD_SPACE     ? H5T_STR_SPACEPAD
+			     : t->pad == PAD_NULLPAD ? H5T_STR_NULLPAD
+						     : H5T_STR_NULLTERM) < 0 ||
 	    H5Tset_cset(h, t->utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) < 0) {
 		hid_closep(&h);
 		return -1;

@@ -123,7 +123,8 @@ static int add(struct names *n, const struct entry *e)
 
 static bool before(const struct pending *a, const struct pending *b)
 {
-	return a->len != b->len ? a->len < b->len : strcmp(a->path, b->path) < 0;
+	return a->len != b->len ? a->len < b->len
+				: strcmp(a->path, b->path) < 0;
 }
 
 static int push(struct names *n, struct pending p)
@@ -217,8 +218,10 @@ static int take_link(struct names *n, const char *path, uint32_t parent,
 		     const struct link *l)
 {
 	struct entry *have = find(n, l->info.id);
-	struct entry e = { l->info.id, parent, n->entries[parent].depth + 1, NONE,
-			   l->info.kind, NULL };
+	struct entry e = {
+		l->info.id, parent,	  n->entries[parent].depth + 1,
+		NONE,	    l->info.kind, NULL
+	};
 	struct pending p = { NULL, 0, e.id, parent, e.depth, NULL };
 
 	if (have && have->kind == OBJ_GROUP)
@@ -236,7 +239,8 @@ static int take_link(struct names *n, const char *path, uint32_t parent,
 		return 0;
 	}
 	p.name = e.name;
-	if (asprintf(&p.path, "%s/%s", strcmp(path, "/") ? path : "", l->name) < 0)
+	if (asprintf(&p.path, "%s/%s", strcmp(path, "/") ? path : "", l->name) <
+	    0)
 		return -ENOMEM;
 	p.len = strlen(p.path);
 	return push(n, p);
@@ -264,7 +268,9 @@ static int take_links(struct store *s, struct names *n, hid_t group,
 static int walk_group(struct store *s, struct names *n, const struct pending *g)
 {
 	CLEANUP(hid_closep) hid_t h = -1;
-	struct entry e = { g->id, g->parent, g->depth, NONE, OBJ_GROUP, g->name };
+	struct entry e = {
+		g->id, g->parent, g->depth, NONE, OBJ_GROUP, g->name
+	};
 	uint32_t self = n->count;
 	uint64_t from = 0;
 	int r = add(n, &e);

@@ -37,8 +37,9 @@ int object_info(struct store *s, hid_t obj, struct obj_info *ret_info)
 	H5O_info_t oi;
 	int file, r;
 
-	if (H5Oget_info2(obj, &oi, H5O_INFO_BASIC | H5O_INFO_TIME |
-				       H5O_INFO_NUM_ATTRS) < 0)
+	if (H5Oget_info2(obj, &oi,
+			 H5O_INFO_BASIC | H5O_INFO_TIME | H5O_INFO_NUM_ATTRS) <
+	    0)
 		return -EIO;
 	r = object_kind(oi.type, &info.kind);
 	if (r < 0)
@@ -128,8 +129,7 @@ static void resolve_hard(struct store *s, hid_t group, haddr_t addr,
 	l->resolved = obj < 0 ? -EIO : object_info(s, obj, &l->info);
 }
 
-static int read_value(hid_t group, struct link *l, size_t size,
-		      struct arena *a)
+static int read_value(hid_t group, struct link *l, size_t size, struct arena *a)
 {
 	const char *file = NULL, *path = NULL;
 	char *buf;
@@ -186,11 +186,14 @@ void link_finish(struct store *s, hid_t group, const struct raw_link *raw,
 	}
 	l->resolved = r < 0 ? r : -ENOENT;
 	if (r == 0 && l->kind == LINK_EXTERNAL)
-		l->resolved = s->external == EXTERNAL_HIDE ? -EACCES :
-			      /* names the library takes for paths */
-			      strchr(l->name, '/') || !strcmp(l->name, ".") ?
-				      -ENOENT :
-				      resolve_name(s, group, l->name, &l->info);
+		l->resolved =
+			s->external == EXTERNAL_HIDE
+				? -EACCES
+				:
+				/* names the library takes for paths */
+				strchr(l->name, '/') || !strcmp(l->name, ".")
+				? -ENOENT
+				: resolve_name(s, group, l->name, &l->info);
 }
 
 static herr_t pass_link(hid_t group, const char *name, const H5L_info_t *li,
@@ -318,8 +321,9 @@ int store_links(struct store *s, struct obj_id group, uint64_t from, size_t max,
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < set.count; i += LINKS_A_TURN)
 		r = finish(s, group, &set, i,
-			   set.count - i < LINKS_A_TURN ? set.count - i :
-							  LINKS_A_TURN, links);
+			   set.count - i < LINKS_A_TURN ? set.count - i
+							: LINKS_A_TURN,
+			   links);
 	if (r < 0)
 		return r;
 	*ret_page = (struct link_page){ set.count, links, set.next,
@@ -346,7 +350,8 @@ const char *store_file_name(struct store *s, uint32_t file)
 	if (file >= store_nfiles(s))
 		return "?";
 	path = s->files[file]->path;
-	return !strncmp(path, s->dir, n) && path[n] == '/' ? path + n + 1 : path;
+	return !strncmp(path, s->dir, n) && path[n] == '/' ? path + n + 1
+							   : path;
 }
 
 int store_datatype(struct store *s, struct obj_id id, struct dtype **ret_type)

@@ -86,7 +86,7 @@ static void merge_box(struct box *b)
 /* ---- a selection, checked ---- */
 struct selection {
 	uint64_t start[DT_MAX_RANK], count[DT_MAX_RANK], step[DT_MAX_RANK];
-	uint64_t total;		    /* elements */
+	uint64_t total;		     /* elements */
 	int64_t stride[DT_MAX_RANK]; /* of the packed result */
 };
 
@@ -187,7 +187,8 @@ static int copy_from_chunk(struct dset *d, const struct selection *sel,
 }
 
 /* Chunk by chunk, but only those in which something is selected. */
-static int read_chunked(struct dset *d, const struct selection *sel, uint8_t *buf)
+static int read_chunked(struct dset *d, const struct selection *sel,
+			uint8_t *buf)
 {
 	uint64_t k[DT_MAX_RANK] = { 0 };
 
@@ -226,7 +227,8 @@ static int read_bytes(struct dset *d, uint8_t *buf, uint64_t n, uint64_t offset)
 		if (r < 0)
 			return r;
 		stat_add(&s->stats.bytes_read, n);
-		return io_read_at(s->files[d->info.obj.id.file]->fd, buf, n, at);
+		return io_read_at(s->files[d->info.obj.id.file]->fd, buf, n,
+				  at);
 	}
 	for (unsigned i = 0; r == 0 && n && i < d->nsegments; i++) {
 		const struct segment *g = &d->segments[i];
@@ -320,7 +322,8 @@ static int read_contiguous(struct dset *d, const struct selection *sel,
 
 	if (r < 0)
 		return r;
-	CLEANUP(store_unlockp) __attribute__((unused)) struct store *l = d->store;
+	CLEANUP(store_unlockp)
+	__attribute__((unused)) struct store *l = d->store;
 
 	if (d->info.rank == 0) {
 		r = read_bytes(d, buf, d->type->size, 0);
@@ -341,7 +344,8 @@ static int read_contiguous(struct dset *d, const struct selection *sel,
 	if (r == -EACCES)
 		return -EIO;
 	if (r == -EIO)
-		dset_fault(d, "its data lies outside the file or can not be read",
+		dset_fault(d,
+			   "its data lies outside the file or can not be read",
 			   "the file is damaged; restore a copy");
 	return r;
 }
@@ -369,11 +373,11 @@ int dset_read_library(struct dset *d, const uint64_t *start,
 		sp[i] = step ? step[i] : 1;
 	}
 	space = H5Dget_space(set);
-	mem = d->info.rank ? H5Screate_simple((int)d->info.rank, ct, NULL) :
-			     H5Screate(H5S_SCALAR);
+	mem = d->info.rank ? H5Screate_simple((int)d->info.rank, ct, NULL)
+			   : H5Screate(H5S_SCALAR);
 	if (space < 0 || mem < 0 ||
-	    (d->info.rank && H5Sselect_hyperslab(space, H5S_SELECT_SET, st, sp, ct,
-						 NULL) < 0))
+	    (d->info.rank &&
+	     H5Sselect_hyperslab(space, H5S_SELECT_SET, st, sp, ct, NULL) < 0))
 		return -EIO;
 	stat_add(&s->stats.library_reads, 1);
 	s->denied = false;
@@ -474,8 +478,8 @@ static int borrow_chunk(struct dset *d, const struct selection *sel,
 	}
 	for (unsigned i = d->info.rank; i-- > 0;) {
 		sp.stride[i] = stride;
-		at += stride * (int64_t)(sel->start[i] -
-					 scaled[i] * d->info.chunk[i]);
+		at += stride *
+		      (int64_t)(sel->start[i] - scaled[i] * d->info.chunk[i]);
 		stride *= (int64_t)chunk_dim(d, scaled, i);
 	}
 	sp.owner = chunk;

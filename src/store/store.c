@@ -43,8 +43,8 @@ static int set_paths(struct store *s, const char *path, char **ret_why)
 
 static int open_fd(struct store *s, char **ret_why)
 {
-	CLEANUP(fd_closep) int fd = open(s->path, O_RDONLY | O_CLOEXEC |
-							  O_NONBLOCK);
+	CLEANUP(fd_closep)
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct store_file *f;
 	struct stat st;
 
@@ -56,8 +56,8 @@ static int open_fd(struct store *s, char **ret_why)
 	}
 	if (!S_ISREG(st.st_mode))
 		return say(ret_why, "is %s, not an HDF5 file",
-			   S_ISDIR(st.st_mode) ? "a directory" :
-						 "not a regular file");
+			   S_ISDIR(st.st_mode) ? "a directory"
+					       : "not a regular file");
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
@@ -82,8 +82,8 @@ static int lock_holder(const struct stat *want)
 		char kind[16] = "", mode[16] = "";
 		int who = 0;
 
-		if (sscanf(line, "%*d: %15s %*s %15s %d %*x:%*x:%lu", kind, mode,
-			   &who, &ino) == 4 &&
+		if (sscanf(line, "%*d: %15s %*s %15s %d %*x:%*x:%lu", kind,
+			   mode, &who, &ino) == 4 &&
 		    ino == want->st_ino && !strcmp(mode, "WRITE"))
 			pid = who;
 	}
@@ -97,8 +97,10 @@ static int say_locked(struct store *s, char **ret_why)
 	int pid = lock_holder(&s->files[0]->st);
 
 	if (pid > 0)
-		say(ret_why, "is locked for writing by process %d; wait until "
-			     "it closes the file", pid);
+		say(ret_why,
+		    "is locked for writing by process %d; wait until "
+		    "it closes the file",
+		    pid);
 	else
 		say(ret_why, "is locked for writing by another program; wait "
 			     "until it closes the file");
@@ -110,7 +112,8 @@ static int say_locked(struct store *s, char **ret_why)
 static hid_t make_fapl(struct store *s)
 {
 	CLEANUP(hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-	H5AC_cache_config_t mdc = { .version = H5AC__CURR_CACHE_CONFIG_VERSION };
+	H5AC_cache_config_t mdc = { .version =
+					    H5AC__CURR_CACHE_CONFIG_VERSION };
 	hid_t r;
 
 	if (fapl < 0 || vfd_set(s, fapl) < 0 ||
@@ -152,15 +155,18 @@ static int open_h5(struct store *s, unsigned flags, char **ret_why)
 	filters_register();
 	if (vfd_register(s) < 0 || (fapl = make_fapl(s)) < 0)
 		return say(ret_why, "libhdf5 can not be set up");
-	s->file = H5Fopen(s->path, H5F_ACC_RDONLY |
-				   (s->swmr ? H5F_ACC_SWMR_READ : 0u), fapl);
+	s->file = H5Fopen(s->path,
+			  H5F_ACC_RDONLY | (s->swmr ? H5F_ACC_SWMR_READ : 0u),
+			  fapl);
 	if (s->file >= 0)
 		return 0;
 	store_h5_message(message, sizeof(message));
 	if (flags & FLAG_WRITE)
-		return say(ret_why, "is open for writing, or its writer crashed; "
-				    "if no program has it open, run: h5clear -s "
-				    "%s", s->path);
+		return say(ret_why,
+			   "is open for writing, or its writer crashed; "
+			   "if no program has it open, run: h5clear -s "
+			   "%s",
+			   s->path);
 	return say(ret_why, "can not be opened: %s; check it with h5dump",
 		   message);
 }
@@ -170,13 +176,16 @@ static void set_warning(struct store *s)
 	int n = 0;
 
 	if (s->nolock)
-		n = asprintf(&s->warning, "read without a lock: the file system "
-					  "has none; do not write %s meanwhile",
+		n = asprintf(&s->warning,
+			     "read without a lock: the file system "
+			     "has none; do not write %s meanwhile",
 			     s->path);
 	else if (s->swmr)
-		n = asprintf(&s->warning, "a SWMR writer has the file open, or "
-					  "died; if none is alive, run: h5clear "
-					  "-s %s", s->path);
+		n = asprintf(&s->warning,
+			     "a SWMR writer has the file open, or "
+			     "died; if none is alive, run: h5clear "
+			     "-s %s",
+			     s->path);
 	if (n < 0)
 		s->warning = NULL;
 }
@@ -256,18 +265,22 @@ enum store_change store_check(struct store *s)
 	struct stat now;
 
 	/* gone for a moment, or for good: what is open stays readable */
-	if (stat(s->path, &now) == 0 &&
-	    (now.st_ino != s->files[0]->st.st_ino ||
-	     now.st_dev != s->files[0]->st.st_dev))
+	if (stat(s->path, &now) == 0 && (now.st_ino != s->files[0]->st.st_ino ||
+					 now.st_dev != s->files[0]->st.st_dev))
 		return STORE_REPLACED;
 	if (store_unchanged(s) < 0)
 		return STORE_CHANGED;
 	if (s->swmr)
 		return stat(s->path, &now) == 0 &&
-		       (now.st_mtim.tv_sec != s->files[0]->st.st_mtim.tv_sec ||
-			now.st_mtim.tv_nsec != s->files[0]->st.st_mtim.tv_nsec ||
-			now.st_size != s->files[0]->st.st_size) ?
-			       STORE_CHANGED : STORE_SAME;
+				       (now.st_mtim.tv_sec !=
+						s->files[0]
+							->st.st_mtim.tv_sec ||
+					now.st_mtim.tv_nsec !=
+						s->files[0]
+							->st.st_mtim.tv_nsec ||
+					now.st_size != s->files[0]->st.st_size)
+			       ? STORE_CHANGED
+			       : STORE_SAME;
 	return STORE_SAME;
 }
 
@@ -301,12 +314,12 @@ bool store_is_swmr(const struct store *s)
 
 void store_get_stats(struct store *s, struct store_stats *ret_stats)
 {
-	ret_stats->bytes_read = __atomic_load_n(&s->stats.bytes_read,
-						__ATOMIC_RELAXED);
-	ret_stats->chunks_decoded = __atomic_load_n(&s->stats.chunks_decoded,
-						    __ATOMIC_RELAXED);
-	ret_stats->library_reads = __atomic_load_n(&s->stats.library_reads,
-						   __ATOMIC_RELAXED);
-	ret_stats->locates = __atomic_load_n(&s->stats.locates,
-					     __ATOMIC_RELAXED);
+	ret_stats->bytes_read =
+		__atomic_load_n(&s->stats.bytes_read, __ATOMIC_RELAXED);
+	ret_stats->chunks_decoded =
+		__atomic_load_n(&s->stats.chunks_decoded, __ATOMIC_RELAXED);
+	ret_stats->library_reads =
+		__atomic_load_n(&s->stats.library_reads, __ATOMIC_RELAXED);
+	ret_stats->locates =
+		__atomic_load_n(&s->stats.locates, __ATOMIC_RELAXED);
 }

@@ -20,9 +20,9 @@
 /* FILE, or a file it links to, once it was opened. */
 struct store_file {
 	int fd;
-	struct stat st;	 /* when it was opened */
-	uint64_t key;	 /* obj_info.file_key */
-	hid_t hid;	 /* keeps the HDF5 file open; 0 for none */
+	struct stat st; /* when it was opened */
+	uint64_t key;	/* obj_info.file_key */
+	hid_t hid;	/* keeps the HDF5 file open; 0 for none */
 	char *path;
 };
 
@@ -40,11 +40,11 @@ struct store {
 	struct cache *cache;
 	struct faults *faults;
 	unsigned lock_wait_ms;
-	uint32_t names_max; /* objects that names.c keeps */
+	uint32_t names_max;   /* objects that names.c keeps */
 	size_t links_at_once; /* whatever the size of a page */
-	uint64_t serial; /* of this generation, in cache keys */
+	uint64_t serial;      /* of this generation, in cache keys */
 	bool swmr;
-	int changed; /* atomic; an enum store_change */
+	int changed;	    /* atomic; an enum store_change */
 	uint64_t looked_ms; /* atomic; when all that is dear was looked at */
 
 	/* under store_h5: */
@@ -56,11 +56,12 @@ struct store {
 	bool denied; /* the driver refused a path since it was cleared */
 	struct names *names;
 
-	pthread_mutex_t io; /* what follows, and files[] */
-	bool nolock; /* the file system has no locks */
+	pthread_mutex_t io;  /* what follows, and files[] */
+	bool nolock;	     /* the file system has no locks */
 	unsigned lock_users; /* who hold the shared lock on FILE */
-	uint64_t gave_up_ms; /* when a wait for a writer ended in vain; 0: none */
-	unsigned nfiles; /* atomic; grows once files[] is written */
+	uint64_t
+		gave_up_ms; /* when a wait for a writer ended in vain; 0: none */
+	unsigned nfiles;    /* atomic; grows once files[] is written */
 	struct store_file *files[STORE_MAX_FILES];
 
 	struct store_stats stats; /* atomic */
@@ -144,8 +145,8 @@ int superblock_flags(int fd, uint64_t size);
 
 /* ---- type.c ---- */
 struct type_map {
-	bool same;	/* file bytes are memory bytes once swapped */
-	unsigned swap;	/* size of the units to swap; 0: none */
+	bool same;     /* file bytes are memory bytes once swapped */
+	unsigned swap; /* size of the units to swap; 0: none */
 };
 /* Under the guard. */
 int type_from_h5(hid_t t, struct dtype **ret_type, struct type_map *ret_map);
@@ -157,7 +158,7 @@ hid_t object_open(struct store *s, struct obj_id id);
 int object_info(struct store *s, hid_t obj, struct obj_info *ret_info);
 /* A link as it is listed, before anybody looks where it leads. */
 struct raw_link {
-	char *name; /* in the set's arena */
+	char *name;	/* in the set's arena */
 	uint64_t where; /* HARD: address; otherwise size of its value */
 	enum link_kind kind;
 };
@@ -183,8 +184,8 @@ int names_find(struct store *s, struct obj_id id, char **ret_path);
 
 /* ---- cells.c ---- */
 /* Turns references of n elements at p into path strings in a. Under guard. */
-int cells_resolve(struct store *s, hid_t loc, const struct dtype *t,
-		  uint8_t *p, uint64_t n, struct arena *a, unsigned depth);
+int cells_resolve(struct store *s, hid_t loc, const struct dtype *t, uint8_t *p,
+		  uint64_t n, struct arena *a, unsigned depth);
 
 /* ---- filter.c ---- */
 struct filter {
@@ -217,17 +218,17 @@ struct dset {
 	struct dtype *type;
 	char *path;
 	struct type_map map;
-	uint64_t key;	     /* cache_key.hi of its chunks */
+	uint64_t key; /* cache_key.hi of its chunks */
 	uint64_t chunk_elems;
 	uint64_t chunk_bytes; /* in memory and, where direct, in the file */
 	uint64_t nchunks[DT_MAX_RANK];
 	bool raw_edges; /* partial edge chunks are stored unfiltered */
 	bool piecewise; /* read by the library, and too large to be kept */
 	struct filter filters[STORE_MAX_FILTERS];
-	uint64_t addr;	 /* CONTIGUOUS; UINT64_MAX: not allocated */
+	uint64_t addr; /* CONTIGUOUS; UINT64_MAX: not allocated */
 	unsigned nsegments;
 	struct segment *segments; /* EXTERNAL */
-	struct blob *fill; /* one element, in memory form */
+	struct blob *fill;	  /* one element, in memory form */
 	/* under store_h5: */
 	int slot; /* -1: not open */
 	hid_t hid, mtype;

@@ -25,18 +25,18 @@ static int from_integer(hid_t t, struct dtype **ret_type, struct type_map *map)
 	CLEANUP(dtype_freep) struct dtype *d = NULL;
 	size_t size = H5Tget_size(t);
 	bool bits = H5Tget_class(t) == H5T_BITFIELD;
-	int r = dtype_new(bits || H5Tget_sign(t) == H5T_SGN_NONE ? DT_UINT :
-								   DT_INT,
+	int r = dtype_new(bits || H5Tget_sign(t) == H5T_SGN_NONE ? DT_UINT
+								 : DT_INT,
 			  next_size(size), &d);
 
 	if (r < 0)
 		return r;
 	d->bitfield = bits;
 	d->big_endian = size > 1 && H5Tget_order(t) == H5T_ORDER_BE;
-	map->same = size == d->size && H5Tget_precision(t) == 8 * size &&
-		    H5Tget_offset(t) == 0 &&
-		    (size == 1 || H5Tget_order(t) == H5T_ORDER_LE ||
-		     d->big_endian);
+	map->same =
+		size == d->size && H5Tget_precision(t) == 8 * size &&
+		H5Tget_offset(t) == 0 &&
+		(size == 1 || H5Tget_order(t) == H5T_ORDER_LE || d->big_endian);
 	map->swap = d->big_endian ? d->size : 0;
 	*ret_type = TAKE(d);
 	return 0;
@@ -77,8 +77,9 @@ static int from_float(hid_t t, struct dtype **ret_type, struct type_map *map)
 	if (!size) { /* bfloat16, 80-bit ...: by conversion */
 		if (H5Tget_fields(t, &sign, &epos, &esize, &mpos, &msize) < 0)
 			return -EIO;
-		size = esize <= 8 && msize <= 23 ? 4 :
-		       esize <= 11 && msize <= 52 ? 8 : 16;
+		size = esize <= 8 && msize <= 23    ? 4
+		       : esize <= 11 && msize <= 52 ? 8
+						    : 16;
 	}
 	r = dtype_new(DT_FLOAT, size, &d);
 	if (r < 0)
@@ -99,12 +100,13 @@ static int from_string(hid_t t, struct dtype **ret_type, struct type_map *map)
 	if (vlen < 0 || size > UINT32_MAX)
 		return -EIO;
 	r = dtype_new(vlen ? DT_VLSTR : DT_STRING,
-		      vlen ? (uint32_t)sizeof(char *) : (uint32_t)size, ret_type);
+		      vlen ? (uint32_t)sizeof(char *) : (uint32_t)size,
+		      ret_type);
 	if (r < 0)
 		return r;
-	(*ret_type)->pad = pad == H5T_STR_SPACEPAD ? PAD_SPACE :
-			   pad == H5T_STR_NULLPAD  ? PAD_NULLPAD :
-						     PAD_NULLTERM;
+	(*ret_type)->pad = pad == H5T_STR_SPACEPAD  ? PAD_SPACE
+			   : pad == H5T_STR_NULLPAD ? PAD_NULLPAD
+						    : PAD_NULLTERM;
 	(*ret_type)->utf8 = H5Tget_cset(t) == H5T_CSET_UTF8;
 	map->same = !vlen;
 	return 0;
@@ -135,7 +137,8 @@ static int from_opaque(hid_t t, bool unsupported, struct dtype **ret_type,
 /* {r,i} or {real,imag} of one float type of 4 bytes or more. */
 static bool is_complex(const struct dtype *d)
 {
-	static const char *const names[][2] = { { "r", "i" }, { "real", "imag" } };
+	static const char *const names[][2] = { { "r", "i" },
+						{ "real", "imag" } };
 
 	if (d->nmembers != 2 || d->members[0].type->class != DT_FLOAT ||
 	    d->members[1].type->class != DT_FLOAT ||
@@ -237,8 +240,8 @@ static int from_compound(hid_t t, unsigned depth, struct dtype **ret_type,
 		d->members[i].offset = (uint32_t)H5Tget_member_offset(t, i);
 		sizes[i] = H5Tget_size(m);
 		/* the library converts what a damaged file says */
-		if (sizes[i] > size || H5Tget_member_offset(t, i) >
-					       size - sizes[i])
+		if (sizes[i] > size ||
+		    H5Tget_member_offset(t, i) > size - sizes[i])
 			return -EIO;
 		map->same = map->same && part.same;
 		swapped = swapped || part.swap;
@@ -278,7 +281,8 @@ static int enum_value(hid_t t, hid_t base, const struct dtype *b, unsigned i,
 
 	if (H5Tget_size(base) > 32 || H5Tget_member_value(t, i, raw) < 0)
 		return -EIO;
-	mem = H5Tcopy(b->class == DT_INT ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64);
+	mem = H5Tcopy(b->class == DT_INT ? H5T_NATIVE_INT64
+					 : H5T_NATIVE_UINT64);
 	if (mem < 0 || H5Tconvert(base, mem, 1, raw, NULL, H5P_DEFAULT) < 0)
 		return -EIO;
 	memcpy(ret_value, raw, sizeof(*ret_value));
@@ -294,7 +298,8 @@ static int from_enum(hid_t t, unsigned depth, struct dtype **ret_type,
 	int r;
 
 	/* a value is of the enum's size: it must be the base's */
-	if (base < 0 || n < 0 || n > 1 << 20 || H5Tget_size(t) != H5Tget_size(base))
+	if (base < 0 || n < 0 || n > 1 << 20 ||
+	    H5Tget_size(t) != H5Tget_size(base))
 		return -EIO;
 	r = dtype_new(DT_ENUM, 1, &d);
 	if (r < 0)
@@ -386,7 +391,8 @@ static int from_vlen(hid_t t, unsigned depth, struct dtype **ret_type,
 	return 0;
 }
 
-static int from_reference(hid_t t, struct dtype **ret_type, struct type_map *map)
+static int from_reference(hid_t t, struct dtype **ret_type,
+			  struct type_map *map)
 {
 	map->same = false;
 	if (H5Tequal(t, H5T_STD_REF_OBJ) > 0)

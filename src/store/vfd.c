@@ -115,8 +115,9 @@ static int remember_file(struct store *s, int fd, char *path)
 	f->path = path;
 	f->hid = -1;
 	if (s->nfiles) {
-		const char *rel = lies_below(path, s->dir) ?
-					  path + strlen(s->dir) + 1 : path;
+		const char *rel = lies_below(path, s->dir)
+					  ? path + strlen(s->dir) + 1
+					  : path;
 
 		f->key = hash_bytes(rel, strlen(rel), 1);
 	}
@@ -270,7 +271,8 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
 	if (vfd_pread(f->fd, buf, size, addr) < 0)
 		return -1;
 	/* heaps come as raw data; what only looks like one is not read here */
-	if (type == H5FD_MEM_DRAW && !f->store->swmr && heap_is_one(buf, size) &&
+	if (type == H5FD_MEM_DRAW && !f->store->swmr &&
+	    heap_is_one(buf, size) &&
 	    heap_check(f->fd, addr,
 		       (uint64_t)f->store->files[f->file]->st.st_size) < 0)
 		return -1;

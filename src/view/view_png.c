@@ -192,7 +192,8 @@ static void look_at_values(const struct view_source *s, uint64_t index,
 			   const struct png_shape *shape,
 			   const struct pixels *px, struct norm *n)
 {
-	bool minmax = n->kind == NORM_INT_MINMAX || n->kind == NORM_FLOAT_MINMAX;
+	bool minmax =
+		n->kind == NORM_INT_MINMAX || n->kind == NORM_FLOAT_MINMAX;
 	double lo, hi;
 
 	if (s->layout->norm_sample && minmax) {
@@ -256,7 +257,8 @@ static int render(const struct view_source *s, uint64_t index, uint64_t block,
 	CLEANUP(drawing_done) struct drawing d = { 0 };
 	int r = prepare(s, index, &d);
 
-	return r < 0 ? r : png_stored_render(&d.shape, &d.px, &d.norm, ret_blob);
+	return r < 0 ? r
+		     : png_stored_render(&d.shape, &d.px, &d.norm, ret_blob);
 }
 
 int view_png_norm(const struct view_source *s, uint64_t index,
