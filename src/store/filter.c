@@ -373,3 +373,8 @@ int filters_undo(const struct filter *f, unsigned n, unsigned mask,
 	*ret_raw = TAKE(b);
 	return 0;
 }
+
+void filters_versions(struct strbuf *out)
+{
+	strbuf_puts(out, ", libdeflate " LIBDEFLATE_VERSION_STRING);
+}

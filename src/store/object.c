@@ -378,4 +378,5 @@ void store_versions(struct strbuf *out)
 
 	(void)H5get_libversion(&a, &b, &c);
 	strbuf_printf(out, "HDF5 %u.%u.%u", a, b, c);
+	filters_versions(out);
 }

@@ -197,6 +197,7 @@ bool filter_is_ours(unsigned id);
 /* Teaches the library the filters of ours that it lacks (LZF), for what must go
  * through it. Under the guard. */
 void filters_register(void);
+void filters_versions(struct strbuf *out);
 const char *filter_name(unsigned id);
 /* Can a pipeline be undone here, its output size being known at each step? */
 bool filters_supported(const struct filter *f, unsigned n);
