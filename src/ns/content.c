@@ -153,10 +153,7 @@ int content_ext(struct ns *ns, struct object *o, uint32_t index,
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
 	struct view_source src;
 	STATE_REF(ref, ns);
-	int r = state_get(ns, o, &ref.st);
-
-	if (r == 0)
-		r = state_source(ref.st, false, &src);
+	int r = source_get(ns, o, false, &ref, &src);
 	if (r < 0)
 		return r;
 	a.src = &src;
@@ -306,10 +303,7 @@ static int read_slice(struct ns *ns, struct ephemeral *e, uint64_t offset,
 	struct view_source src;
 	STATE_REF(ref, ns);
 	uint64_t total;
-	int r = state_get(ns, e->object, &ref.st);
-
-	if (r == 0)
-		r = state_source(ref.st, false, &src);
+	int r = source_get(ns, e->object, false, &ref, &src);
 	if (r == 0)
 		r = slice_size(&src, &e->slice, &total);
 	if (r < 0)

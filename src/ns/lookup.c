@@ -53,9 +53,7 @@ int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
 	if (keep) {
 		r = content_ext(ns, o, index, &ext);
 	} else {
-		r = state_get(ns, o, &ref.st);
-		if (r == 0)
-			r = state_source(ref.st, false, &src);
+		r = source_get(ns, o, false, &ref, &src);
 		if (r == 0)
 			r = view_encoded_ext(&src, index, &ext);
 	}
@@ -269,9 +267,7 @@ static int lookup_slice(struct ns *ns, struct object *g, const char *name,
 			return -ENOMEM;
 		if (!o || o->kind != OBJECT_DATASET)
 			continue;
-		r = state_get(ns, o, &ref.st);
-		if (r == 0)
-			r = state_source(ref.st, false, &src);
+		r = source_get(ns, o, false, &ref, &src);
 		if (r < 0)
 			return r;
 		in = dset_info(src.dset);

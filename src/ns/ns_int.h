@@ -356,14 +356,14 @@ char *name_fitted(const char *name);	   /* cut to 255 bytes, with a hash */
 char *name_of_attr(const char *attr);	   /* in .attrs/ */
 
 /* ---- state.c ---- */
-int state_get(struct ns *ns, struct object *o, struct state **ret_state);
-void state_put(struct ns *ns, struct state *st);
-/* It was needed once, in passing: first to be dropped. */
-void state_cool(struct ns *ns, struct state *st);
 struct state_ref {
 	struct ns *ns;
 	struct state *st;
 };
+int state_get(struct ns *ns, struct object *o, struct state **ret_state);
+void state_put(struct ns *ns, struct state *st);
+/* It was needed once, in passing: first to be dropped. */
+void state_cool(struct ns *ns, struct state *st);
 static inline void state_ref_done(struct state_ref *r)
 {
 	if (r->st)
@@ -373,6 +373,9 @@ static inline void state_ref_done(struct state_ref *r)
 	CLEANUP(state_ref_done) struct state_ref name = { (ns_), NULL }
 /* The source with its norm, where the view needs one. */
 int state_source(struct state *st, bool with_norm, struct view_source *ret_src);
+/* Both at once: the source is good as long as the state is held. */
+int source_get(struct ns *ns, struct object *o, bool with_norm,
+	       struct state_ref *ref, struct view_source *ret_src);
 /* Reads the voxel spacing into the source, once: before state_source(). */
 void state_spacing(struct state *st);
 void states_drop(struct ns *ns, struct gen *gen); /* all of a generation */

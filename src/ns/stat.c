@@ -125,9 +125,7 @@ static int eph_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 		struct view_source src;
 		STATE_REF(ref, ns);
 
-		r = state_get(ns, copy.object, &ref.st);
-		if (r == 0)
-			r = state_source(ref.st, false, &src);
+		r = source_get(ns, copy.object, false, &ref, &src);
 		if (r == 0)
 			r = slice_size(&src, &copy.slice, &size);
 		if (r < 0)

@@ -404,3 +404,11 @@ int state_source(struct state *st, bool with_norm, struct view_source *ret_src)
 	ret_src->norm = st->norm_done && st->norm_error == 0 ? &st->norm : NULL;
 	return 0;
 }
+
+int source_get(struct ns *ns, struct object *o, bool with_norm,
+	       struct state_ref *ref, struct view_source *ret_src)
+{
+	int r = state_get(ns, o, &ref->st);
+
+	return r < 0 ? r : state_source(ref->st, with_norm, ret_src);
+}
