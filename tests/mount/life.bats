@@ -181,6 +181,7 @@ installed()
 
 @test "mount -t fuse.h5fs" {
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	unshare -m true 2>/dev/null || skip "needs a mount namespace"
 	h5_make d.h5 images:u8:3x16x16x3
 	export MNT
 	installed mount -t fuse.h5fs "$TMP/d.h5" "$MNT" -o classes=both >said
@@ -190,6 +191,7 @@ installed()
 
 @test "a line of fstab" {
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	unshare -m true 2>/dev/null || skip "needs a mount namespace"
 	h5_make d.h5 images:u8:3x16x16x3
 	echo "$TMP/d.h5 $MNT fuse.h5fs ro,nofail,noatime,allow_other,default_permissions,cache=16M 0 0" >fstab
 	export MNT
