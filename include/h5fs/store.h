@@ -53,7 +53,7 @@ bool store_is_swmr(const struct store *s);
 struct store_stats {
 	uint64_t bytes_read;	 /* of raw data, from the files */
 	uint64_t chunks_decoded; /* by our own filters */
-	uint64_t library_reads;	 /* through H5Dread */
+	uint64_t lib_reads;	 /* through H5Dread */
 	uint64_t locates;	 /* chunk addresses asked of the library */
 };
 void store_get_stats(struct store *s, struct store_stats *ret_stats);

@@ -41,7 +41,7 @@ static void take_figures(struct ns *ns, struct figures *f)
 		store_get_stats(g->store, &s);
 		f->store.bytes_read += s.bytes_read;
 		f->store.chunks_decoded += s.chunks_decoded;
-		f->store.library_reads += s.library_reads;
+		f->store.lib_reads += s.lib_reads;
 		f->store.locates += s.locates;
 		f->objects += (uint64_t)g->listed;
 		f->generations++;
@@ -83,7 +83,7 @@ int ns_metrics(struct ns *ns, struct strbuf *out)
 		  "Chunks decoded without the HDF5 library.",
 		  f.store.chunks_decoded },
 		{ "h5fs_library_reads_total", "counter",
-		  "Reads through the HDF5 library.", f.store.library_reads },
+		  "Reads through the HDF5 library.", f.store.lib_reads },
 		{ "h5fs_chunk_locates_total", "counter",
 		  "Chunk addresses looked up.", f.store.locates },
 		{ "h5fs_objects", "gauge", "HDF5 objects numbered.",

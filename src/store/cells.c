@@ -199,7 +199,7 @@ static int read_pointing(struct dset *d, const uint64_t *start,
 	r = select_box(space, d->info.rank, start, count, &mem);
 	if (r < 0)
 		return r;
-	stat_add(&s->stats.library_reads, 1);
+	stat_add(&s->stats.lib_reads, 1);
 	s->denied = false;
 	if (H5Dread(set, mtype, mem, space, dxpl, a->data->data) < 0) {
 		dset_unreadable(d, start);

@@ -233,7 +233,7 @@ static int read_through_library(struct dset *d, const uint64_t *scaled,
 	    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count,
 				NULL) < 0)
 		return -EIO;
-	stat_add(&d->store->stats.library_reads, 1);
+	stat_add(&d->store->stats.lib_reads, 1);
 	if (H5Dread(set, mtype, mem, space, H5P_DEFAULT, b->data) < 0) {
 		chunk_unreadable(d, scaled);
 		return -EIO;

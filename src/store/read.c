@@ -379,7 +379,7 @@ int dset_read_library(struct dset *d, const uint64_t *start,
 	    (d->info.rank &&
 	     H5Sselect_hyperslab(space, H5S_SELECT_SET, st, sp, ct, NULL) < 0))
 		return -EIO;
-	stat_add(&s->stats.library_reads, 1);
+	stat_add(&s->stats.lib_reads, 1);
 	s->denied = false;
 	if (H5Dread(set, mtype, mem, space, H5P_DEFAULT, buf) < 0) {
 		dset_unreadable(d, start);

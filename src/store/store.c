@@ -318,8 +318,8 @@ void store_get_stats(struct store *s, struct store_stats *ret_stats)
 		__atomic_load_n(&s->stats.bytes_read, __ATOMIC_RELAXED);
 	ret_stats->chunks_decoded =
 		__atomic_load_n(&s->stats.chunks_decoded, __ATOMIC_RELAXED);
-	ret_stats->library_reads =
-		__atomic_load_n(&s->stats.library_reads, __ATOMIC_RELAXED);
+	ret_stats->lib_reads =
+		__atomic_load_n(&s->stats.lib_reads, __ATOMIC_RELAXED);
 	ret_stats->locates =
 		__atomic_load_n(&s->stats.locates, __ATOMIC_RELAXED);
 }

@@ -1833,7 +1833,7 @@ static void eight_threads_read_at_once(void)
 		CHECK_EQ(w[i].r, 0);
 	}
 	store_get_stats(o.s, &st);
-	CHECK(st.chunks_decoded >= 29 && st.library_reads == 0);
+	CHECK(st.chunks_decoded >= 29 && st.lib_reads == 0);
 	CHECK(st.locates == st.chunks_decoded);
 	dset_unref(d);
 	done(&o);
