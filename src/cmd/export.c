@@ -139,6 +139,9 @@ static int check_target(const char *dir)
 	if (errno == ENOTEMPTY || errno == EEXIST)
 		return cmd_fail(dir, "is not empty; export writes into a new "
 				     "or empty directory");
+	if (errno == EINVAL || errno == EBUSY)
+		return cmd_fail(dir, "is in use; name a directory that is not "
+				     "there yet");
 	return cmd_fail(dir, strerror(errno));
 }
 

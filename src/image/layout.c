@@ -88,7 +88,8 @@ static const struct layout_rule {
 	{ "S6", 1, fit_s6_single, "one picture by its name", NULL },
 	{ "S7", 2, fit_s7_companion, "as large as the pictures beside it",
 	  NULL },
-	{ "K", 1, fit_rest, NULL, "no rule takes it for pictures" },
+	{ "K", 1, fit_rest, NULL,
+	  "no rule takes it for pictures; if it is, say so: layout=PATH:NHWC" },
 };
 
 /* ---- setting a layout ---- */

@@ -293,7 +293,8 @@ static enum verdict fit_flat(const struct question *q, struct layout *l)
 	if (!d->rank || mul_overflow(want, s->flat_c, &want) ||
 	    d->dims[d->rank - 1] != want)
 		return no_fit(q, l,
-			      "flat: does not give the last axis' length");
+			      "flat: does not give the last axis' length "
+			      "(with channels: flat:28x28x3)");
 	snprintf(text, sizeof(text),
 		 s->flat_c > 1 ? "flat:%ux%ux%u" : "flat:%ux%u", s->flat_h,
 		 s->flat_w, s->flat_c);

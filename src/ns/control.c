@@ -13,6 +13,7 @@
 
 #define SNAPSHOT_MS 1000
 #define PAD_TO 4096
+#define LAST_ERRORS 20 /* in status */
 
 const char *const control_names[CONTROLS] = {
 	[CONTROL_STATUS] = "status",
@@ -103,6 +104,29 @@ int ns_metrics(struct ns *ns, struct strbuf *out)
 	return strbuf_error(out);
 }
 
+/* The newest faults, as the lines of .h5fs/errors have them. */
+static json_t *last_errors(struct ns *ns)
+{
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	json_t *array = json_array();
+	char *rest, *line;
+
+	if (!array || faults_print(ns->faults, &lines) < 0 || !lines.len)
+		return array;
+	rest = lines.buf;
+	while ((line = strsep(&rest, "\n")) && *line) {
+		const char *path = strsep(&line, "\t");
+		const char *reason = strsep(&line, "\t");
+
+		json_array_append_new(array, json_pack("{s:s*, s:s*, s:s*}",
+						       "path", path, "reason",
+						       reason, "remedy", line));
+		if (json_array_size(array) > LAST_ERRORS)
+			json_array_remove(array, 0);
+	}
+	return array;
+}
+
 int ns_status_json(struct ns *ns, struct strbuf *out)
 {
 	struct figures f;
@@ -135,6 +159,7 @@ int ns_status_json(struct ns *ns, struct strbuf *out)
 	pthread_rwlock_unlock(&ns->tables);
 	if (warning)
 		json_object_set_new(j, "warning", json_string(warning));
+	json_object_set_new(j, "last_errors", last_errors(ns));
 	text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);
 	if (!text)

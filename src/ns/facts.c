@@ -65,9 +65,10 @@ static int fact_layout(struct fact_arg *a, struct strbuf *out)
 {
 	if (!fact_is_shown(a))
 		return -ENODATA;
-	strbuf_puts(out, a->src.layout->kind == LAYOUT_ENCODED
-				 ? "encoded"
-				 : a->src.layout->axes);
+	if (a->src.layout->kind == LAYOUT_ENCODED)
+		strbuf_puts(out, "encoded");
+	else
+		layout_text(a->src.layout, out);
 	return 0;
 }
 

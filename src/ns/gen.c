@@ -240,7 +240,12 @@ int refresh_now(struct ns *ns)
 		return ns->refresh_error;
 	if (since < RETRY_MS && store_is_swmr(ns->gen->store))
 		return 0;
-	ns->refresh_error = open_next(ns);
+	/* a writer may write again between the opening and the first look */
+	for (unsigned i = 0; i < 3; i++) {
+		ns->refresh_error = open_next(ns);
+		if (ns->refresh_error != -ESTALE)
+			break;
+	}
 	ns->refreshed_ms = now_ms();
 	return ns->refresh_error;
 }

@@ -67,6 +67,23 @@ static void put_names(struct strbuf *out, struct ns *ns, struct object *o)
 	strbuf_putc(out, '\n');
 }
 
+void layout_text(const struct layout *l, struct strbuf *out)
+{
+	strbuf_puts(out, l->axes);
+	if (l->transposed)
+		strbuf_puts(out, "+transpose");
+	if (l->flip_y)
+		strbuf_puts(out, "+flipv");
+	if (l->flip_x)
+		strbuf_puts(out, "+fliph");
+	if (l->bgr)
+		strbuf_puts(out, "+bgr");
+	for (unsigned i = 0; i < l->nbands; i++)
+		strbuf_printf(out, "%s%u", i ? "," : "+bands=", l->bands[i]);
+	if (l->norm_sample)
+		strbuf_puts(out, "+norm=sample");
+}
+
 static void put_pictures(struct strbuf *out, struct ns *ns, struct object *o,
 			 struct state *st)
 {
@@ -75,15 +92,17 @@ static void put_pictures(struct strbuf *out, struct ns *ns, struct object *o,
 					     "RGBA" };
 	struct view_source src;
 
-	strbuf_printf(out, "    pictures: %" PRIu64 " of %ux%u %s, axes %s",
+	strbuf_printf(out, "    pictures: %" PRIu64 " of %ux%u %s, axes ",
 		      s->count, s->width, s->height,
-		      s->channels <= 4 ? kinds[s->channels] : "",
-		      st->src.layout->axes);
+		      s->channels <= 4 ? kinds[s->channels] : "");
+	layout_text(st->src.layout, out);
 	if (state_source(st, true, &src) == 0 && src.norm) {
 		strbuf_printf(out, ", values %s", norm_name(src.norm->kind));
-		if (src.norm->kind == NORM_RANGE ||
-		    src.norm->kind == NORM_INT_MINMAX ||
-		    src.norm->kind == NORM_FLOAT_MINMAX)
+		if (src.layout->norm_sample)
+			strbuf_puts(out, " of each sample");
+		else if (src.norm->kind == NORM_RANGE ||
+			 src.norm->kind == NORM_INT_MINMAX ||
+			 src.norm->kind == NORM_FLOAT_MINMAX)
 			strbuf_printf(out, " [%g, %g]", src.norm->lo,
 				      src.norm->hi);
 		strbuf_printf(out, ", %u bit", src.norm->bits);
@@ -92,6 +111,13 @@ static void put_pictures(struct strbuf *out, struct ns *ns, struct object *o,
 	}
 	strbuf_putc(out, '\n');
 	(void)o;
+}
+
+static void put_folder_names(struct strbuf *out, const struct classes *c)
+{
+	for (uint32_t i = 0; i < c->count && i < 8; i++)
+		strbuf_printf(out, "%s%s", i ? ", " : "", c->folders[i].name);
+	strbuf_puts(out, c->count > 8 ? ", ..." : "");
 }
 
 static void put_classes(struct strbuf *out, struct ns *ns, struct object *o,
@@ -104,9 +130,8 @@ static void put_classes(struct strbuf *out, struct ns *ns, struct object *o,
 	if (!path || labels_classes(ns, st, &c) < 0)
 		return;
 	strbuf_printf(out, "    class folders: %s.by-class/ (", path + 1);
-	for (uint32_t i = 0; i < c->count && i < 8; i++)
-		strbuf_printf(out, "%s%s", i ? ", " : "", c->folders[i].name);
-	strbuf_printf(out, "%s) by %s\n", c->count > 8 ? ", ..." : "",
+	put_folder_names(out, c);
+	strbuf_printf(out, ") by %s\n",
 		      labels			     ? labels
 		      : o->rules && o->rules->labels ? o->rules->labels->value
 						     : "?");
@@ -149,6 +174,23 @@ static int info_dataset(struct ns *ns, struct object *o, struct strbuf *out)
 	return strbuf_error(out);
 }
 
+/* Of single pictures with an attribute `label`. */
+static void put_group_classes(struct strbuf *out, struct ns *ns,
+			      struct object *g)
+{
+	CLEANUP(freep) char *path = object_path(g);
+	const struct classes *c;
+
+	if (!path || labels_group_classes(ns, g, &c) < 0)
+		return;
+	strbuf_printf(out,
+		      "%s  single pictures with a label\n"
+		      "    class folders: %s.by-class/ (",
+		      path, path + 1);
+	put_folder_names(out, c);
+	strbuf_puts(out, ") by their attribute label\n");
+}
+
 static int info_below(struct ns *ns, struct object *o, struct strbuf *out,
 		      unsigned depth)
 {
@@ -168,6 +210,8 @@ static int info_below(struct ns *ns, struct object *o, struct strbuf *out,
 			      path ? path : "?");
 		return 0;
 	}
+	if (r == 0 && o->group->has_labels)
+		put_group_classes(out, ns, o);
 	for (size_t i = 0; r == 0 && i < o->group->nchildren; i++) {
 		struct child *c = &o->group->children[i];
 		CLEANUP(freep) char *path = NULL;
@@ -236,6 +280,15 @@ static int summarize(struct ns *ns, struct object *o, struct summary *s)
 	if (o->kind != OBJECT_GROUP || o->hidden)
 		return 0;
 	r = group_load(ns, o, GROUP_DECIDED);
+	if (r == 0 && o->group->has_labels && s->folders < 8) {
+		CLEANUP(freep) char *path = object_path(o);
+
+		strbuf_printf(s->out,
+			      "class folders for a loader: %s.by-class\n",
+			      path ? path + 1 : "");
+		s->sets++;
+		s->folders++;
+	}
 	for (size_t i = 0; r == 0 && i < o->group->nchildren; i++)
 		if (o->group->children[i].kind == CHILD_OBJECT)
 			r = summarize(ns, o->group->children[i].object, s);
@@ -252,7 +305,11 @@ int ns_summary(struct ns *ns, struct strbuf *out)
 		return r;
 	if (ns->opts.view == NS_CLASSES)
 		strbuf_puts(out,
-			    "class folders for a loader: the mount itself\n");
+			    ns->gen->root->group->nentries
+				    ? "class folders for a loader: the mount "
+				      "itself\n"
+				    : "no pictures in class folders: the mount "
+				      "is empty\n");
 	else if (s.sets && !s.folders)
 		strbuf_printf(out, "%u set%s of pictures, none with labels\n",
 			      s.sets, s.sets == 1 ? "" : "s");

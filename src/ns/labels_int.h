@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* labels_int.h - shared by labels.c, class_names.c and classes.c only. */
+/* labels_int.h - shared by the files that read labels. */
 #ifndef H5FS_LABELS_INT_H
 #define H5FS_LABELS_INT_H
 

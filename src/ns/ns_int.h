@@ -438,6 +438,7 @@ int rowset_find(struct object *g, struct group *grp);
 /* ---- rownames.c ---- */
 /* The member that holds the names; NULL: there is none. */
 struct object *rownames_member(struct ns *ns, struct object *o);
+bool rownames_are_text(struct object *m);
 /* The row that answers to a file name. -ENOENT. */
 int rownames_find(struct ns *ns, struct object *o, const char *name,
 		  uint32_t *ret_row);
@@ -451,6 +452,10 @@ const char *sample_suffix(const struct object *o);
 /* keep: its bytes are wanted next, where the name depends on them. */
 int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
 		char *buf, size_t size);
+
+/* ---- info.c ---- */
+/* "NHWC", with what was done besides: "+flipv", "+bands=2,1,0", ... */
+void layout_text(const struct layout *l, struct strbuf *out);
 
 /* ---- control.c ---- */
 /* ret_mtime may be NULL; another one tells the kernel to drop its pages. */

@@ -21,6 +21,15 @@ static bool is_names(const struct object *o, const struct object *m)
 	       m->rows == o->rows;
 }
 
+bool rownames_are_text(struct object *m)
+{
+	CLEANUP(dset_unrefp) struct dset *d = NULL;
+
+	return m && open_dataset(m, &d) == 0 &&
+	       (dset_info(d)->type->class == DT_STRING ||
+		dset_info(d)->type->class == DT_VLSTR);
+}
+
 struct object *rownames_member(struct ns *ns, struct object *o)
 {
 	const struct group *g = o->parent ? o->parent->group : NULL;

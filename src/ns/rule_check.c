@@ -2,7 +2,7 @@
 /* rule_check.c - do the user's rules match anything, and can they hold? */
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "labels_int.h"
 
 /* NULL, or why the rule can not hold for a dataset that its path names. */
 typedef char *(*rule_fn)(struct ns *ns, struct object *o,
@@ -31,17 +31,28 @@ static char *range_holds(struct ns *ns, struct object *o,
 static char *labels_hold(struct ns *ns, struct object *o,
 			 const struct ns_rule *rule)
 {
+	CLEANUP(dset_unrefp) struct dset *d = NULL;
 	char *text = NULL;
+	int n;
 
-	(void)ns;
 	if (o->labelled)
 		return NULL;
-	if (asprintf(&text,
-		     "%s does not hold one label for each of its %llu "
-		     "samples",
-		     rule->value, (unsigned long long)o->count) < 0)
-		return NULL;
-	return text;
+	if (label_open(ns, o, &d) < 0)
+		n = asprintf(&text, "there is no dataset %s", rule->value);
+	else if (dset_info(d)->rank == 0 || dset_info(d)->dims[0] != o->count)
+		n = asprintf(
+			&text, "%s has %llu rows, its pictures are %llu",
+			rule->value,
+			(unsigned long long)(dset_info(d)->rank
+						     ? dset_info(d)->dims[0]
+						     : 1),
+			(unsigned long long)o->count);
+	else
+		n = asprintf(&text,
+			     "%s holds neither whole numbers nor strings "
+			     "nor one-hot rows",
+			     rule->value);
+	return n < 0 ? NULL : text;
 }
 
 static char *names_hold(struct ns *ns, struct object *o,
@@ -49,7 +60,7 @@ static char *names_hold(struct ns *ns, struct object *o,
 {
 	char *text = NULL;
 
-	if (rownames_member(ns, o))
+	if (rownames_are_text(rownames_member(ns, o)))
 		return NULL;
 	if (asprintf(&text, "%s is not a dataset of one string a row beside it",
 		     rule->value) < 0)

@@ -134,6 +134,12 @@ static int wait_for_lock(struct store *s, uint64_t since)
 			return -EAGAIN;
 		if (now - since >= s->lock_wait_ms) {
 			s->gave_up_ms = now;
+			if (s->faults)
+				(void)faults_add(
+					s->faults, s->path,
+					"another program had it locked "
+					"for writing; reads failed",
+					"read again once it is closed");
 			return -EAGAIN;
 		}
 		sleep_ms(step);
@@ -158,6 +164,24 @@ static int lock_since(struct store *s, uint64_t since)
 	if (r < 0)
 		store_unlock(s);
 	return r;
+}
+
+int store_lock_first(struct store *s)
+{
+	int r = 0;
+	LOCK_SCOPE(&s->io);
+
+	r = wait_for_lock(s, now_ms());
+	if (r < 0)
+		return r;
+	/* a writer that was waited for has made it what it is now */
+	if (fstat(s->files[0]->fd, &s->files[0]->st) < 0) {
+		if (!s->nolock)
+			(void)flock(s->files[0]->fd, LOCK_UN);
+		return -EIO;
+	}
+	s->lock_users++;
+	return 0;
 }
 
 int store_lock(struct store *s)

@@ -212,15 +212,17 @@ int store_open(const char *path, const struct store_options *opts,
 	r = set_paths(s, path, &reason);
 	if (r == 0)
 		r = open_fd(s, &reason);
-	if (r == 0 && (r = store_lock(s)) == 0) {
+	if (r == 0)
+		r = store_lock_first(s);
+	if (r == -EAGAIN)
+		r = say_locked(s, &reason);
+	if (r == 0) {
 		r = diagnose(s->files[0]->fd, (uint64_t)s->files[0]->st.st_size,
 			     s->path, &flags, &reason);
+		if (r == 0)
+			r = open_h5(s, flags, &reason);
 		store_unlock(s);
 	}
-	if (r == -EAGAIN && !reason)
-		r = say_locked(s, &reason);
-	if (r == 0)
-		r = open_h5(s, flags, &reason);
 	if (r < 0) {
 		if (!reason)
 			reason = strdup(strerror(-r));

@@ -79,6 +79,8 @@ static inline void hid_closep(hid_t *id)
 extern pthread_mutex_t store_h5;
 /* Shared lock on FILE, counted; -EAGAIN, -ESTALE. */
 int store_lock(struct store *s);
+/* The same while a store is opened: FILE is taken as it is under the lock. */
+int store_lock_first(struct store *s);
 void store_unlock(struct store *s);
 /* The lock, and the HDF5 library. */
 int store_enter(struct store *s);

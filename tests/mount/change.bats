@@ -175,3 +175,20 @@ PY
 	[ ! -s wrong ]
 	[ "$(cat reads)" -gt 20 ]
 }
+
+@test "who waits for a writer gets what the writer wrote" {
+	h5_make d.h5 images:u8:4x32x32x3 x:f8:5
+	h5fs_mount d.h5
+	"$PYTHON" - 3>&- <<'PY' &
+import h5py, time
+f = h5py.File('d.h5', 'r+')
+f['added'] = [7]
+open('holding', 'w').close()
+time.sleep(3)
+f.close()
+PY
+	wait_for test -e holding
+	assert_eq "$(tr -d ' ' <"$MNT/added.txt")" 7
+	assert_errno OK read "$MNT/x.txt"
+	wait $!
+}
