@@ -185,3 +185,32 @@ PY
 	grep -q 'images.by-class' said
 	umount "$MNT"
 }
+
+@test "status tells the last errors and what helps" {
+	cp "$LAYOUTS/filters_plugin.h5" d.h5
+	h5fs_mount d.h5
+	assert_errno EIO read "$MNT/images_zstd/000000.png"
+	sleep 1.1 # a snapshot is kept for a second
+	"$H5FS" status --json "$MNT" >status.json
+	py <<'PY'
+import json
+e = json.load(open('status.json'))['last_errors']
+assert e[0]['path'] == '/images_zstd' and '32015' in e[0]['reason'] and 'HDF5_PLUGIN_PATH' in e[0]['remedy'], e
+PY
+	"$H5FS" status "$MNT" | grep -q HDF5_PLUGIN_PATH
+}
+
+@test "info names class folders of single pictures, and what was done to pictures" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    for i, c in enumerate(('cat', 'dog')):
+        f['gal/image%d' % i] = np.zeros((16, 16, 3), 'u1')
+        f['gal/image%d' % i].attrs['label'] = c
+    f['images'] = np.zeros((2, 16, 16, 3), 'u1')
+PY
+	"$H5FS" info -o layout=/images:NHWC+bands=2,1,0+flipv d.h5 >said
+	grep -q 'class folders: gal.by-class/ (cat, dog)' said
+	grep -q 'axes NHWC+flipv+bands=2,1,0' said
+	h5fs_mount d.h5 'layout=/images:NHWC+bands=2\,1\,0+flipv'
+	assert_xattr "$MNT/images" user.h5fs.layout NHWC+flipv+bands=2,1,0
+}
