@@ -245,12 +245,13 @@ static bool is_for_others(const char *piece)
 	       strncmp(piece, "comment=", 8) == 0;
 }
 
+/* "1", "-0.5"; "0+flipv": the rest of a SPEC whose bands end there. */
 static bool is_bare_number(const char *piece)
 {
 	size_t sign = piece[0] == '-';
+	char end = piece[sign + strspn(piece + sign, "0123456789.")];
 
-	return piece[sign] >= '0' && piece[sign] <= '9' &&
-	       !piece[sign + strspn(piece + sign, "0123456789.")];
+	return piece[sign] >= '0' && piece[sign] <= '9' && (!end || end == '+');
 }
 
 int cmd_options_next(const char **pos, char **ret_piece)
