@@ -228,15 +228,13 @@ static bool all_numbers(const struct classes *c)
 	return true;
 }
 
-static int name_folder(const struct classes *c, struct class_folder *f,
-		       enum ns_class_names how, bool numbers, int wide_all,
-		       int wide)
+static int name_folder(struct class_folder *f, enum ns_class_names how,
+		       bool numbers, int wide_all, int wide)
 {
 	CLEANUP(freep)
 	char *escaped = f->label ? name_escape_slash(f->label) : NULL;
 	struct strbuf s = STRBUF_INIT;
 
-	(void)c;
 	if (how != NS_CLASS_NAMES) {
 		put_label_number(&s, f->number, wide_all);
 		if (how == NS_CLASS_BOTH && escaped && !numbers) {
@@ -309,7 +307,7 @@ static int name_folders(struct classes *c, enum ns_class_names how)
 	int wide_all = widest(c, true), wide = widest(c, false);
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		int r = name_folder(c, &c->folders[i], how, numbers, wide_all,
+		int r = name_folder(&c->folders[i], how, numbers, wide_all,
 				    wide);
 
 		if (r < 0)

@@ -318,15 +318,13 @@ static int read_slice(struct ns *ns, struct ephemeral *e, uint64_t offset,
 	return r < 0 ? r : give(TAKE(b), 0, size, ret);
 }
 
-int content_attr(struct ns *ns, const struct object *o, uint32_t index,
-		 struct blob **ret_text)
+int content_attr(const struct object *o, uint32_t index, struct blob **ret_text)
 {
 	struct strbuf text = STRBUF_INIT;
 	CLEANUP(array_freep) struct array *a = NULL;
 	struct attr_list l;
 	int r = store_attrs(o->gen->store, o->info.id, &l);
 
-	(void)ns;
 	if (r < 0)
 		return r;
 	r = index < l.count
@@ -360,7 +358,7 @@ static int small_text(struct ns *ns, const struct pin *p, struct blob **ret)
 {
 	switch (p->node.view) {
 	case V_ATTR:
-		return content_attr(ns, p->object, p->node.index, ret);
+		return content_attr(p->object, p->node.index, ret);
 	case V_TYPE:
 		return content_type(p->object, ret);
 	case V_CONTROL:

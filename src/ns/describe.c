@@ -200,14 +200,13 @@ static int take_scales(struct gen *gen, const struct object *o, struct desc *d)
 	return 0;
 }
 
-int describe_dataset(struct ns *ns, struct object *o, struct dset *ds,
-		     struct desc *ret_desc, char **ret_label)
+int describe_dataset(struct object *o, struct dset *ds, struct desc *ret_desc,
+		     char **ret_label)
 {
 	const struct dataset_info *in = dset_info(ds);
 	struct desc d = { 0 };
 	int r;
 
-	(void)ns;
 	d.name = strdup(o->name);
 	d.path = object_path(o);
 	d.arg = o;

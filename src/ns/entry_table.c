@@ -22,7 +22,7 @@ const struct entry *group_find(const struct group *g, const char *name)
 
 /* An entry whose name is taken gets the dot of its suffix escaped: a sample
  * directory `d.png` beside a picture `d`. */
-static int make_unique(struct group *g, struct entry *e)
+static int make_unique(struct entry *e)
 {
 	const char *dot = strrchr(e->name, '.');
 	char *other = NULL;
@@ -33,7 +33,6 @@ static int make_unique(struct group *g, struct entry *e)
 		return -ENOMEM;
 	free(e->name);
 	e->name = other;
-	(void)g;
 	return 0;
 }
 
@@ -52,7 +51,7 @@ int entries_index(struct group *g)
 
 		for (unsigned tries = 0;
 		     group_find(g, g->entries[n].name) && tries < 8; tries++)
-			if (make_unique(g, &g->entries[n]) < 0)
+			if (make_unique(&g->entries[n]) < 0)
 				break;
 		i = hash_name(g->entries[n].name) & (size - 1);
 		while (g->hash[i])

@@ -42,7 +42,7 @@ static int find_group(struct gen *gen, const char *name, struct obj_info *info,
 	return r < 0 && !is_damage(r) ? r : 0;
 }
 
-static int find_model(struct ns *ns, struct gen *gen)
+static int find_model(struct gen *gen)
 {
 	static const char *const names[] = { "model_config", "layer_names",
 					     "layer_names0", "keras_version",
@@ -53,7 +53,6 @@ static int find_model(struct ns *ns, struct gen *gen)
 	bool has_weights = false, has_dependencies = false;
 	int r = facts_load(gen, gen->root, names, &root, NULL);
 
-	(void)ns;
 	if (r < 0)
 		return r;
 	r = find_group(gen, "model_weights", &fake.info, &has_weights);
@@ -145,7 +144,7 @@ int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 	if (r == 0)
 		r = open_label_stores(ns, gen, ret_why);
 	if (r == 0)
-		r = find_model(ns, gen);
+		r = find_model(gen);
 	if (r == 0)
 		r = group_load(ns, gen->root, GROUP_ENTRIES);
 	if (r < 0) {

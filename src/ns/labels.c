@@ -183,9 +183,8 @@ static void find_for(struct ns *ns, struct group *grp, size_t i,
 	}
 }
 
-void labels_find(struct ns *ns, struct object *g, struct group *grp)
+void labels_find(struct ns *ns, struct group *grp)
 {
-	(void)g;
 	for (size_t i = 0; i < grp->dg.count; i++) {
 		struct object *o = grp->dg.members[i].arg;
 

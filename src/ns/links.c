@@ -17,14 +17,12 @@ static bool is_ancestor(const struct object *g, const struct obj_id *id)
 
 /* A group is a directory at one path only: a directory under two paths would be
  * moved by the kernel from one to the other. */
-static int place_group(struct ns *ns, struct object *g, const struct link *l,
-		       struct child *c)
+static int place_group(struct object *g, const struct link *l, struct child *c)
 {
 	CLEANUP(freep) char *own = NULL;
 	CLEANUP(freep) char *self = object_path(g);
 	int r;
 
-	(void)ns;
 	if (is_ancestor(g, &l->info.id)) {
 		CLEANUP(freep) char *path = NULL;
 
@@ -116,7 +114,7 @@ static int take_link(struct ns *ns, struct object *g, const struct link *l,
 			       : 0;
 	}
 	if (l->info.kind == OBJ_GROUP)
-		r = place_group(ns, g, l, c);
+		r = place_group(g, l, c);
 	else
 		c->kind = CHILD_OBJECT;
 	if (r == 0 && c->kind == CHILD_OBJECT)
@@ -191,14 +189,12 @@ struct child *group_child(const struct group *g, const char *name)
 			    : NULL;
 }
 
-struct child *group_child_shown(const struct group *g, const char *shown,
-				bool as_group)
+struct child *group_child_shown(const struct group *g, const char *shown)
 {
 	CLEANUP(freep) char *stored = name_stored(shown);
 	struct child *c = stored ? group_child(g, stored) : NULL;
 	size_t n = strlen(shown);
 
-	(void)as_group;
 	if (c || n < 18 || shown[n - 17] != '~')
 		return c;
 	for (size_t i = 0; i < g->nchildren; i++) { /* a cut name */

@@ -121,7 +121,7 @@ static int give_sample(struct lister *l, struct sample_list *s, uint32_t index,
 	}
 	d.name = name;
 	d.entry.st = s->st;
-	d.entry.st.st_ino = stable_ino(l->ns, s->o, V_SAMPLE, index);
+	d.entry.st.st_ino = stable_ino(s->o, V_SAMPLE, index);
 	d.st_ino = d.entry.st.st_ino;
 	if (s->has_stat)
 		d.entry.ino = node_ino(
@@ -266,7 +266,7 @@ static int list_attrs(struct lister *l, struct object *o, uint64_t from)
 
 		if (!name)
 			r = -ENOMEM;
-		d.st_ino = stable_ino(l->ns, o, V_ATTR, (uint32_t)i);
+		d.st_ino = stable_ino(o, V_ATTR, (uint32_t)i);
 		d.entry.st.st_ino = d.st_ino;
 		d.entry.st.st_mode = S_IFREG;
 		if (r == 0)
@@ -285,7 +285,7 @@ static int list_control(struct lister *l, struct object *o, uint64_t from)
 				       .next = i + 1,
 				       .type = S_IFREG };
 
-		d.st_ino = stable_ino(l->ns, o, V_CONTROL, (uint32_t)i);
+		d.st_ino = stable_ino(o, V_CONTROL, (uint32_t)i);
 		d.entry.st.st_ino = d.st_ino;
 		d.entry.st.st_mode = S_IFREG;
 		r = give(l, &d, o);
@@ -313,9 +313,8 @@ static int list_query(struct lister *l, const struct pin *p, uint64_t from)
 		if (!name)
 			return 0;
 		d.name = name;
-		d.st_ino = hash_mix(
-			stable_ino(l->ns, p->object, V_QLINK, (uint32_t)i),
-			key);
+		d.st_ino = hash_mix(stable_ino(p->object, V_QLINK, (uint32_t)i),
+				    key);
 		d.entry.st.st_ino = d.st_ino;
 		d.entry.st.st_mode = S_IFLNK;
 		r = give(l, &d, p->object);

@@ -125,9 +125,9 @@ static struct child *picture_child(const struct group *grp, const char *name)
 	const char *dot = strrchr(name, '.');
 	CLEANUP(freep)
 	char *base = dot ? strndup(name, (size_t)(dot - name)) : NULL;
-	struct child *c = base ? group_child_shown(grp, base, false) : NULL;
+	struct child *c = base ? group_child_shown(grp, base) : NULL;
 
-	return c ? c : group_child_shown(grp, name, false);
+	return c ? c : group_child_shown(grp, name);
 }
 
 static int group_class_child(struct ns *ns, struct object *g,
@@ -210,7 +210,7 @@ static struct object *shown_object(const struct group *grp, const char *name,
 				   size_t len)
 {
 	CLEANUP(freep) char *base = strndup(name, len);
-	struct child *c = base ? group_child_shown(grp, base, false) : NULL;
+	struct child *c = base ? group_child_shown(grp, base) : NULL;
 
 	return c && c->kind == CHILD_OBJECT ? c->object : NULL;
 }

@@ -299,8 +299,7 @@ int group_load_locked(struct ns *ns, struct object *g, enum group_phase phase);
 const struct entry *group_find(const struct group *g, const char *name);
 struct child *group_child(const struct group *g, const char *name);
 /* Child by the name it is shown with, without suffix. */
-struct child *group_child_shown(const struct group *g, const char *shown,
-				bool as_group);
+struct child *group_child_shown(const struct group *g, const char *shown);
 /* ---- links.c ---- */
 int links_load(struct ns *ns, struct object *g, struct group *grp);
 
@@ -338,8 +337,8 @@ int relative_path(const struct object *from, const struct object *to,
 int facts_load(struct gen *gen, const struct object *o,
 	       const char *const *wanted, struct facts *ret_facts,
 	       char **ret_label);
-int describe_dataset(struct ns *ns, struct object *o, struct dset *d,
-		     struct desc *ret_desc, char **ret_label);
+int describe_dataset(struct object *o, struct dset *d, struct desc *ret_desc,
+		     char **ret_label);
 extern const struct layout_probe ns_probe; /* desc.arg is the object */
 
 /* ---- name.c ---- */
@@ -379,7 +378,6 @@ int source_get(struct ns *ns, struct object *o, bool with_norm,
 /* Reads the voxel spacing into the source, once: before state_source(). */
 void state_spacing(struct state *st);
 void states_drop(struct ns *ns, struct gen *gen); /* all of a generation */
-void state_free_all(struct ns *ns);
 int open_dataset(struct object *o, struct dset **ret_dset);
 
 /* ---- content.c ---- */
@@ -390,21 +388,20 @@ int content_size(struct ns *ns, struct object *o, uint8_t view, uint32_t index,
 		 bool measure, uint64_t *ret_size);
 int content_ext(struct ns *ns, struct object *o, uint32_t index,
 		const char **ret_ext);
-int content_attr(struct ns *ns, const struct object *o, uint32_t index,
+int content_attr(const struct object *o, uint32_t index,
 		 struct blob **ret_text);
 
 /* ---- stat.c ---- */
 /* Everything but size and type-independent parts of a node's stat. */
 void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	       uint32_t index, mode_t mode, uint64_t size, struct stat *ret_st);
-uint64_t stable_ino(const struct ns *ns, const struct object *o, uint8_t view,
-		    uint32_t index);
+uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index);
 int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	      struct stat *ret_st);
 
 /* ---- labels.c, classes.c ---- */
 /* Finds label datasets for the sets of a decided group. */
-void labels_find(struct ns *ns, struct object *g, struct group *grp);
+void labels_find(struct ns *ns, struct group *grp);
 /* Class folders of a labelled set (reads all labels) or of a group of labelled
  * single pictures. -ENOENT: it has none. Valid while the state is held. */
 int labels_classes(struct ns *ns, struct state *st, const struct classes **ret);

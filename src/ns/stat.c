@@ -5,13 +5,11 @@
 #include "ns_int.h"
 
 /* Of (file, object, view, index): the same at the next mount. */
-uint64_t stable_ino(const struct ns *ns, const struct object *o, uint8_t view,
-		    uint32_t index)
+uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
 {
 	struct timespec mtime;
 	uint64_t dev, ino, h;
 
-	(void)ns;
 	store_times(o->gen->store, &mtime, &dev, &ino);
 	h = hash_mix(ino ^ o->info.file_key, o->info.id.addr);
 	/* other pictures under another name of the object: another number */
@@ -30,7 +28,7 @@ void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	store_times(o->gen->store, &mtime, &dev, &ino);
 	if (o->info.mtime.tv_sec && o->info.mtime.tv_sec < mtime.tv_sec)
 		mtime = o->info.mtime;
-	st.st_ino = stable_ino(ns, o, view, index);
+	st.st_ino = stable_ino(o, view, index);
 	st.st_mode = S_ISLNK(mode)   ? mode | 0777
 		     : S_ISDIR(mode) ? mode | (0555 & ~ns->opts.umask)
 				     : mode | (0444 & ~ns->opts.umask);
@@ -73,7 +71,7 @@ static int text_stat(struct ns *ns, const struct pin *p, bool measure,
 	r = p->node.view == V_CONTROL
 		    ? control_read(ns, p->node.index, &b, &mtime)
 	    : p->node.view == V_ATTR
-		    ? content_attr(ns, p->object, p->node.index, &b)
+		    ? content_attr(p->object, p->node.index, &b)
 		    : 0;
 	if (r == 0 && p->node.view == V_TYPE) {
 		struct ns_bytes bytes = { 0 };

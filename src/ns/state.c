@@ -188,9 +188,9 @@ static int build(struct ns *ns, struct object *o, struct state **ret_state)
 	src->desc = o->parent && o->parent->group->dg_kept ? o->desc : NULL;
 	if (!src->desc) {
 		st->own_desc = calloc(1, sizeof(*st->own_desc));
-		r = st->own_desc ? describe_dataset(ns, o, st->dset,
-						    st->own_desc, NULL)
-				 : -ENOMEM;
+		r = st->own_desc
+			    ? describe_dataset(o, st->dset, st->own_desc, NULL)
+			    : -ENOMEM;
 		if (r < 0) {
 			free(st->own_desc);
 			st->own_desc = NULL;

@@ -112,7 +112,7 @@ static int intern_layouts(struct group *grp, struct object **objects)
 	return 0;
 }
 
-static int describe_members(struct ns *ns, struct object *g, struct group *grp,
+static int describe_members(struct ns *ns, struct group *grp,
 			    struct object **objects)
 {
 	for (size_t i = 0; i < grp->dg.count; i++) {
@@ -121,9 +121,8 @@ static int describe_members(struct ns *ns, struct object *g, struct group *grp,
 		struct desc *desc = &grp->dg.members[i];
 		int r = open_dataset(o, &d);
 
-		(void)g;
 		if (r == 0)
-			r = describe_dataset(ns, o, d, desc, &o->label);
+			r = describe_dataset(o, d, desc, &o->label);
 		if (r == 0) {
 			o->rank = dset_info(d)->rank;
 			o->rows = o->rank ? dset_info(d)->dims[0] : 0;
@@ -234,7 +233,7 @@ static int decide(struct ns *ns, struct object *g, struct group *grp)
 	__atomic_store_n(&g->gen->moment, 0, __ATOMIC_RELEASE);
 	r = facts_load(g->gen, g, layout_group_facts, &grp->dg.facts, NULL);
 	if (r == 0)
-		r = describe_members(ns, g, grp, objects);
+		r = describe_members(ns, grp, objects);
 	if (r == 0)
 		r = match_rules(ns, grp, objects, users);
 	if (r == 0)
@@ -251,7 +250,7 @@ static int decide(struct ns *ns, struct object *g, struct group *grp)
 		    !objects[i]->directory)
 			grp->has_labels = true;
 	}
-	labels_find(ns, g, grp);
+	labels_find(ns, grp);
 	r = __atomic_load_n(&g->gen->moment, __ATOMIC_ACQUIRE);
 	if (r == 0)
 		r = rowset_find(g, grp);
