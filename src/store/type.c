@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* type.c - HDF5 datatypes to dtypes and back to memory types.
+/* type.c - HDF5 datatypes to dtypes.
  *
  * Types are told apart by class, size, sign and precision, never by identity
  * (rule T5): big-endian, 12-bit and named types must match too. The map says
