@@ -93,8 +93,7 @@ static int measure_blocks(struct ns *ns, struct state *st, uint8_t view,
 }
 
 static int measured_size(struct ns *ns, struct state *st, uint8_t view,
-			 uint32_t index, struct render_arg *a,
-			 uint64_t *ret_size)
+			 struct render_arg *a, uint64_t *ret_size)
 {
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
 	int r;
@@ -108,11 +107,24 @@ static int measured_size(struct ns *ns, struct state *st, uint8_t view,
 			*ret_size = ix->nblocks ? ix->ends[ix->nblocks - 1] : 0;
 		return r;
 	}
-	(void)index;
 	r = get_block(ns, st->object, view, a, true, &b);
 	if (r == 0)
 		*ret_size = b->size;
 	return r;
+}
+
+/* The source for one of a dataset's views. -ENOENT: it has no such view. */
+static int view_source_get(struct ns *ns, struct object *o,
+			   const struct view_ops *ops, bool with_norm,
+			   struct state_ref *ref, struct view_source *ret_src)
+{
+	int r = ops ? state_get(ns, o, &ref->st) : -ENOENT;
+
+	if (r < 0)
+		return r;
+	if (ops == &view_nrrd)
+		state_spacing(ref->st);
+	return state_source(ref->st, with_norm, ret_src);
 }
 
 int content_size(struct ns *ns, struct object *o, uint8_t view, uint32_t index,
@@ -122,12 +134,8 @@ int content_size(struct ns *ns, struct object *o, uint8_t view, uint32_t index,
 	struct render_arg a = { .ops = ops, .index = index };
 	struct view_source src;
 	STATE_REF(ref, ns);
-	int r = ops ? state_get(ns, o, &ref.st) : -ENOENT;
+	int r = view_source_get(ns, o, ops, false, &ref, &src);
 
-	if (r == 0 && ops == &view_nrrd)
-		state_spacing(ref.st);
-	if (r == 0)
-		r = state_source(ref.st, false, &src);
 	if (r < 0)
 		return r;
 	a.src = &src;
@@ -141,7 +149,7 @@ int content_size(struct ns *ns, struct object *o, uint8_t view, uint32_t index,
 	r = ops->size ? ops->size(&src, index, ret_size) : -EAGAIN;
 	if (r != -EAGAIN || !ops->render)
 		return r == -EAGAIN ? -EIO : r;
-	return measured_size(ns, ref.st, view, index, &a, ret_size);
+	return measured_size(ns, ref.st, view, &a, ret_size);
 }
 
 /* Extension of an encoded sample by its own bytes, which stay in the cache: who
@@ -179,9 +187,12 @@ static int give(struct blob *b, uint64_t offset, size_t size,
 	return 0;
 }
 
-static int give_fresh(size_t n, struct blob **ret_blob)
+/* How much of a request lies inside the file. */
+static size_t clip_size(uint64_t total, uint64_t offset, size_t size)
 {
-	return blob_new(n, ret_blob);
+	if (offset >= total)
+		return 0;
+	return size < total - offset ? size : (size_t)(total - offset);
 }
 
 static int read_ranged(const struct view_source *src,
@@ -194,11 +205,8 @@ static int read_ranged(const struct view_source *src,
 
 	if (r < 0)
 		return r;
-	if (offset >= total)
-		size = 0;
-	else if (size > total - offset)
-		size = (size_t)(total - offset);
-	r = give_fresh(size, &b);
+	size = clip_size(total, offset, size);
+	r = blob_new(size, &b);
 	if (r == 0 && size)
 		r = ops->read(src, index, offset, size, b->data);
 	return r < 0 ? r : give(TAKE(b), 0, size, ret);
@@ -222,12 +230,9 @@ static int read_blocks(struct ns *ns, struct state *st, uint8_t view,
 	if (r < 0)
 		return r;
 	total = ix->nblocks ? ix->ends[ix->nblocks - 1] : 0;
-	if (offset >= total)
-		size = 0;
-	else if (size > total - offset)
-		size = (size_t)(total - offset);
-	for (hi = ix->nblocks;
-	     lo < hi;) { /* first block that ends past offset */
+	size = clip_size(total, offset, size);
+	/* the first block that ends past offset */
+	for (hi = ix->nblocks; lo < hi;) {
 		uint64_t mid = lo + (hi - lo) / 2;
 
 		if (ix->ends[mid] > offset)
@@ -235,7 +240,7 @@ static int read_blocks(struct ns *ns, struct state *st, uint8_t view,
 		else
 			lo = mid + 1;
 	}
-	r = give_fresh(size, &out);
+	r = blob_new(size, &out);
 	while (r == 0 && done < size) {
 		CLEANUP(blob_unrefp) struct blob *b = NULL;
 		uint64_t at = offset + done - (lo ? ix->ends[lo - 1] : 0);
@@ -282,12 +287,8 @@ static int read_dataset(struct ns *ns, struct object *o, uint8_t view,
 	struct render_arg a = { .ops = ops, .index = index };
 	struct view_source src;
 	STATE_REF(ref, ns);
-	int r = ops ? state_get(ns, o, &ref.st) : -ENOENT;
+	int r = view_source_get(ns, o, ops, ops == &view_png, &ref, &src);
 
-	if (r == 0 && ops == &view_nrrd)
-		state_spacing(ref.st);
-	if (r == 0)
-		r = state_source(ref.st, ops == &view_png, &src);
 	if (r < 0)
 		return r;
 	a.src = &src;
@@ -304,15 +305,13 @@ static int read_slice(struct ns *ns, struct ephemeral *e, uint64_t offset,
 	STATE_REF(ref, ns);
 	uint64_t total;
 	int r = source_get(ns, e->object, false, &ref, &src);
+
 	if (r == 0)
 		r = slice_size(&src, &e->slice, &total);
 	if (r < 0)
 		return r;
-	if (offset >= total)
-		size = 0;
-	else if (size > total - offset)
-		size = (size_t)(total - offset);
-	r = give_fresh(size, &b);
+	size = clip_size(total, offset, size);
+	r = blob_new(size, &b);
 	if (r == 0 && size)
 		r = slice_read(&src, &e->slice, offset, size, b->data);
 	return r < 0 ? r : give(TAKE(b), 0, size, ret);
