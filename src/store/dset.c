@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dset.c - a dataset opened for reading: what it is, and a bounded number of
  * library handles. Open datasets keep caches alive, so only the most recently
- * used have one, and none has a chunk cache of its own. */
+ * used have one, with the small chunk cache that store.c sets. */
 #include <inttypes.h>
 #include <stdio.h>
 
