@@ -29,11 +29,11 @@ foreign=(
 	'hdf5.h'          'src/store/*'
 	'H5*.h'           'src/store/*'
 	'hdf5/*'          'src/store/*'
-	'libdeflate.h'    'src/store/filter.c src/image/checksum.c'
+	'libdeflate.h'    'src/store/filter.c src/store/compress.c src/image/checksum.c'
 	'zlib.h'          ''
-	'png.h'           'src/image/png.c'
-	'vips/*'          'src/image/decode.c'
-	'jansson.h'       'src/image/* src/view/* src/ns/* src/cmd/*'
+	'png.h'           'src/image/decode_png.c'
+	'vips/*'          'src/image/decode_vips.c'
+	'jansson.h'       'src/image/* src/view/* src/stage/* src/ns/* src/cmd/*'
 )
 # May be included by one file at most, wherever that is.
 single=(linux/landlock.h)

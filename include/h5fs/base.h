@@ -168,6 +168,20 @@ int strbuf_error(const struct strbuf *s); /* 0 or -ENOMEM */
 char *strbuf_steal(struct strbuf *s);
 int strbuf_to_blob(struct strbuf *s, struct blob **ret_blob); /* s is emptied */
 
+/* ---- pool: a few threads for what takes a core ---- */
+struct pool;
+int pool_new(unsigned threads, struct pool **ret_pool); /* 0: none, see below */
+void pool_free(struct pool *p); /* waits for what runs; drops what waits */
+DEFINE_CLEANUP(struct pool *, pool_free)
+/* Runs run(arg, 0) .. run(arg, n - 1), the caller helping, and returns when all
+ * are done; p may be NULL. The first error, or 0; after one no more are begun. */
+int pool_each(struct pool *p, size_t n, int (*run)(void *arg, size_t i),
+	      void *arg);
+/* Runs run(arg) some time, if a worker is idle now; otherwise false, and nothing
+ * was taken. run() owns arg; one that never ran is given to drop(). */
+bool pool_try(struct pool *p, void (*run)(void *arg), void (*drop)(void *arg),
+	      void *arg);
+
 /* ---- arena: many small allocations, one release ---- */
 struct arena;
 int arena_new(struct arena **ret_arena);

@@ -44,6 +44,65 @@ void raster_row(const struct png_shape *p, const struct pixels *px,
 int raster_range(const struct png_shape *p, const struct pixels *px,
 		 const struct norm *n, double *ret_lo, double *ret_hi);
 
+/* ---- what people copy in: encoded images to pixels, pixels to values ---- */
+enum fit { FIT_EXACT, FIT_RESIZE, FIT_LETTERBOX, FIT_CROP };
+/* A decoded image: rows of packed pixels, 16 bit in native order, top left
+ * first; EXIF orientation is applied, colour profiles are dropped. */
+struct picture {
+	uint32_t width, height;
+	unsigned channels; /* 1 grey, 2 grey+alpha, 3 RGB, 4 RGBA */
+	unsigned bits;	   /* 8, 16; an image of 1, 2 or 4 bits has 8 and depth says
+			    * which: values as stored, not scaled to 255 */
+	unsigned depth;	   /* bits of a stored sample: 1, 2, 4, 8, 16 */
+	unsigned ncolours; /* indexed: pixels are indices, channels is 1 */
+	uint8_t palette[768];
+	struct blob *pixels;
+};
+void picture_done(struct picture *p);
+/* "PNG", "JPEG", "BMP", "TIFF", "WebP", "GIF", ... by magic; NULL: no image. */
+const char *picture_format(const void *bytes, size_t n);
+struct picture_limits {
+	uint64_t max_pixels; /* 0: 2^28 */
+	uint64_t max_bytes;  /* decoded; 0: 2^31 */
+};
+/* Strict: a truncated or damaged image is -EINVAL, as is an animation or more
+ * than one page; -EFBIG beyond the limits; *ret_why is one line for people
+ * ("truncated JPEG: ..."), the caller frees it. */
+int picture_decode(const void *bytes, size_t n, const struct picture_limits *l,
+		   struct picture *ret_picture, char **ret_why);
+
+/* What a dataset's samples are, as far as a picture must become one. */
+struct picture_want {
+	uint32_t width, height;
+	unsigned channels;
+	unsigned bits;	/* of the PNG channel it is shown with: 1, 8, 16 */
+	bool mask;	/* ids: palette indices as they are, RGB only where
+			 * R=G=B, nearest neighbour */
+	bool boolean;	/* takes exactly {0,1} or {0,255} */
+	enum fit fit;
+};
+/* Channels, depth and size as wanted: grey <-> RGB (RGB to grey only where
+ * R=G=B, or by the usual luma when !mask), opaque alpha dropped, 8 bit never
+ * becomes 16 nor 16 becomes 8 with a loss: -EINVAL with *ret_why, which says what
+ * the image is and what is wanted. */
+int picture_fit(const struct picture *p, const struct picture_want *w,
+		struct picture *ret_picture, char **ret_why);
+
+/* The inverse of png_stored_render() on one sample: writes the values of a
+ * picture that has the sample's size, channels and bits to where px says they
+ * lie. With `keep`, values whose pixel would not change are left as they are.
+ * -EOPNOTSUPP: norm_is_invertible() says no; -EINVAL with *ret_why: a value that
+ * the rule cannot give. */
+struct pixels_out {
+	uint8_t *base;
+	int64_t stride_y, stride_x; /* as in struct pixels */
+	int64_t channel[4];
+	enum desc_num num;
+	unsigned num_size;
+};
+int raster_store(const struct picture *p, const struct norm *n, bool keep,
+		 const struct pixels_out *px, char **ret_why);
+
 /* The CRC-32 of PNG and the Adler-32 of zlib. */
 uint32_t checksum_crc32(uint32_t crc, const void *bytes, size_t n);   /* start: 0 */
 uint32_t checksum_adler32(uint32_t adler, const void *bytes, size_t n); /* start: 1 */

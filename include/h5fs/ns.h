@@ -14,12 +14,15 @@
 #include <sys/statvfs.h>
 
 #include "h5fs/base.h"
+#include "h5fs/stage.h"
 #include "h5fs/store.h"
 
 struct ns;
 #define NS_ROOT_INO 1
 
 enum ns_view_mode { NS_TREE, NS_CLASSES };
+enum ns_mode { NS_RO, NS_APPEND, NS_EDIT };
+enum ns_commit_mode { NS_COMMIT_AUTO, NS_COMMIT_MANUAL };
 enum ns_class_names { NS_CLASS_NAMES, NS_CLASS_NUMBERS, NS_CLASS_BOTH };
 /* `PATH:VALUE` as given; PATH may hold * and ? (* does not match /). */
 struct ns_rule {
@@ -40,14 +43,20 @@ struct ns_options {
 	gid_t gid;
 	mode_t umask;
 	bool masks_palette;
-	struct ns_rules layout, range, labels, names;
+	struct ns_rules layout, range, labels, names, rows; /* rows: value is "" */
+	enum ns_mode mode; /* asked for; NS_RO: `info`, `export` */
+	enum fit fit;
+	bool grow;
+	enum ns_commit_mode commit;
+	char *stage_dir; /* NULL: beside FILE */
 };
 void ns_options_init(struct ns_options *o); /* defaults; uid/gid of FILE later */
 void ns_options_done(struct ns_options *o);
 /* One option of the tree by name ("layout", "range", "labels", "classes",
- * "names", "view", "masks", "external", "cache", "threads", "uid",
- * "gid", "umask") with its text. -ENOENT: no such option here; -EINVAL: *ret_why
- * (caller frees) says what is wrong with it. */
+ * "names", "rows", "fit", "grow", "commit", "stage", "ro", "edit", "view",
+ * "masks", "external", "cache", "threads", "uid", "gid", "umask") with its text.
+ * -ENOENT: no such option here; -EINVAL: *ret_why (caller frees) says what is
+ * wrong with it. */
 int ns_options_set(struct ns_options *o, const char *key, const char *value,
 		   const char *origin, char **ret_why);
 /* FILE.h5fs beside FILE: `layout PATH:SPEC`, one a line, # comments; only
@@ -125,6 +134,68 @@ bool ns_is_volatile(struct ns *ns, uint64_t ino);
  * again; the old generation serves or answers -ESTALE). */
 int ns_refresh(struct ns *ns, struct strbuf *ret_names);
 const char *ns_file(const struct ns *ns); /* absolute path of FILE */
+
+/* ---- writing (SPEC 4) ----
+ * What may be done by the mode is checked here; whether FILE can be written at
+ * all by ns_open(), which falls back to NS_RO and says why in ns_mode_why(). */
+enum ns_mode ns_mode(const struct ns *ns);
+const char *ns_mode_why(const struct ns *ns); /* or NULL: as asked for */
+
+/* An open file. 0 stands for one that is only read and needs no handle. */
+typedef uint64_t ns_handle;
+/* Makes a file: bytes are collected, the verdict comes with ns_flush(). */
+int ns_create(struct ns *ns, uint64_t parent, const char *name,
+	      struct ns_entry *ret_entry, ns_handle *ret_handle);
+/* flags: as open(2)'s. *ret_keep: the kernel may keep what it has of it. */
+int ns_open_file(struct ns *ns, uint64_t ino, int flags, ns_handle *ret_handle,
+		 bool *ret_keep);
+int ns_read_handle(struct ns *ns, uint64_t ino, ns_handle h, uint64_t offset,
+		   size_t size, struct ns_bytes *ret_bytes);
+/* Returns n or an error. */
+int ns_write(struct ns *ns, uint64_t ino, ns_handle h, const void *buf, size_t n,
+	     uint64_t offset);
+int ns_truncate(struct ns *ns, uint64_t ino, ns_handle h, uint64_t size);
+/* The verdict; the same again while nothing new was written. */
+int ns_flush(struct ns *ns, ns_handle h);
+int ns_fsync(struct ns *ns, ns_handle h);
+void ns_release(struct ns *ns, ns_handle h);
+int ns_mkdir(struct ns *ns, uint64_t parent, const char *name,
+	     struct ns_entry *ret_entry);
+int ns_symlink(struct ns *ns, uint64_t parent, const char *name,
+	       const char *target, struct ns_entry *ret_entry);
+int ns_unlink(struct ns *ns, uint64_t parent, const char *name);
+int ns_rmdir(struct ns *ns, uint64_t parent, const char *name);
+/* flags: RENAME_NOREPLACE; others are -EINVAL. */
+int ns_rename(struct ns *ns, uint64_t parent, const char *name,
+	      uint64_t new_parent, const char *new_name, unsigned flags);
+/* flags: XATTR_CREATE, XATTR_REPLACE. */
+int ns_setxattr(struct ns *ns, uint64_t ino, const char *name, const void *value,
+		size_t size, int flags);
+int ns_removexattr(struct ns *ns, uint64_t ino, const char *name);
+
+enum ns_commit_why {
+	NS_COMMIT_TICK,	    /* the clock: commit=auto decides what is due */
+	NS_COMMIT_ASKED,    /* `h5fs commit`: all that is complete */
+	NS_COMMIT_UNMOUNT,
+};
+/* Commits what is due. 0, or why not, which is in the faults too. */
+int ns_commit(struct ns *ns, enum ns_commit_why why);
+int ns_sync(struct ns *ns); /* what is staged survives a power cut */
+
+/* What the kernel must drop after this mount's own changes: attributes and pages
+ * of inodes (name NULL), or a name in a directory. The keeper takes and tells. */
+struct ns_change {
+	uint64_t ino;
+	char *name;
+};
+struct ns_changes {
+	size_t count;
+	struct ns_change *changes;
+};
+int ns_take_changes(struct ns *ns, struct ns_changes *ret_changes);
+void ns_changes_done(struct ns_changes *c);
+/* Called (from any thread, no lock held) when there is something to take. */
+void ns_on_change(struct ns *ns, void (*told)(void *arg), void *arg);
 
 /* ---- told to people ---- */
 /* What a mount prints on a terminal: where to point a loader, what it could not

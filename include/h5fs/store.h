@@ -21,6 +21,7 @@
 #include "h5fs/base.h"
 
 struct store;
+struct writer;
 
 enum external_mode { EXTERNAL_INSIDE, EXTERNAL_FOLLOW, EXTERNAL_HIDE };
 struct store_options {
@@ -28,6 +29,10 @@ struct store_options {
 	struct cache *cache;   /* decoded chunks go here; not owned */
 	struct faults *faults; /* not owned */
 	unsigned lock_wait_ms; /* how long to wait for a writer; 0: 10,000 */
+	/* NULL, or the writer of this FILE in this process (not owned): FILE's lock
+	 * is then the writer's, its commits are waited for, and after one this store
+	 * answers -ESTALE to everything. */
+	struct writer *beside;
 };
 /* On failure *ret_why is one line for people: what is wrong with FILE and the
  * remedy, without FILE's name; the caller frees it. */
@@ -180,6 +185,109 @@ int dset_borrow(struct dset *d, const uint64_t *start, const uint64_t *count,
 /* Any type; what elements point to belongs to the array, whose shape is count. */
 int dset_read_cells(struct dset *d, const uint64_t *start,
 		    const uint64_t *count, struct array **ret_array);
+
+/* ---- one writer of FILE: all of a transaction, or nothing ----
+ * Overwrites of what FILE holds go to a write-ahead log, SIDE/journal; what is
+ * new goes behind its end, where nobody sees it. SIDE is made with the first
+ * write and removed, when it is empty, by writer_close(). HDF5 paths name
+ * objects: absolute, '/' between names.
+ *
+ * Holds FILE's shared lock from writer_open() on, and the exclusive one while a
+ * commit is applied. Between transactions the HDF5 handle stays open; it is
+ * opened by the first. Thread-safe, but for begin .. commit/abort, which one
+ * thread at a time may be in: a second begin waits.
+ *
+ * Errors beside the usual: -EBUSY another program keeps FILE locked; -ESTALE
+ * FILE was replaced, or changed by somebody else, since writer_open(): nothing
+ * can be written until it is opened anew; -EOPNOTSUPP with *why: the library or
+ * the dataset cannot. After any error in a transaction: writer_abort(). */
+struct writer_options {
+	const char *side;	/* NULL: .FILE.h5fs beside FILE */
+	struct faults *faults;	/* not owned */
+	unsigned lock_wait_ms;	/* for the exclusive lock; 0: 2,000 */
+	unsigned threads;	/* that compress; 0: one */
+};
+/* Takes the one-writer lock, then recovers (see store_recover()). *ret_why as in
+ * store_open(): -EBUSY names the other writer's pid. -EROFS: may not be written,
+ * or several hard links lead to it, or the file system has no locks, or a flag
+ * in FILE says that a writer had it open. */
+int writer_open(const char *path, const struct writer_options *o,
+		struct writer **ret_writer, char **ret_why);
+/* Aborts what is not committed. */
+void writer_close(struct writer *w);
+DEFINE_CLEANUP(struct writer *, writer_close)
+/* The directory beside FILE; made when `make`. The caller frees *ret_side. */
+int writer_side(struct writer *w, bool make, char **ret_side);
+/* Is FILE what this writer left? Cheap. */
+enum store_change writer_check(struct writer *w);
+/* The tag of the last transaction that reached FILE, by this writer or, as the
+ * journal tells, before it; 0: none is known. */
+uint64_t writer_tag(const struct writer *w);
+
+int writer_begin(struct writer *w);
+/* tag: the caller's, not 0, told back by writer_tag() also after a crash. On 0
+ * all of the transaction is in FILE and synced; every store beside this writer
+ * answers -ESTALE from then on. On an error nothing of it is, or, when even that
+ * is not known (-EIO while it was applied), the next open will finish it; the
+ * transaction is over in both cases. */
+int writer_commit(struct writer *w, uint64_t tag);
+void writer_abort(struct writer *w);
+/* Why the last request of this thread failed, one line for people, or "". */
+const char *writer_why(struct writer *w);
+
+/* Requests, inside a transaction. `rows`: elements in memory form of the
+ * dataset's own type (dset_info()->type), in its own axis order, dims[axis] rows
+ * of it. */
+int writer_append(struct writer *w, const char *path, unsigned axis,
+		  const struct array *rows);
+int writer_overwrite(struct writer *w, const char *path, unsigned axis,
+		     uint64_t at, const struct array *rows);
+/* All values of a dataset, of its shape, from packed C-order elements in its
+ * memory form that lie in a file. */
+int writer_replace(struct writer *w, const char *path, int fd, uint64_t offset);
+/* Can it grow along axis? 0, or -EOPNOTSUPP with writer_why(). In or outside of
+ * a transaction. */
+int writer_can_append(struct writer *w, const char *path, unsigned axis);
+/* Rewrites a fixed dataset as chunked and growable along axis, chunk by chunk,
+ * with its attributes, filters and fill value. */
+int writer_grow(struct writer *w, const char *path, unsigned axis);
+struct writer_dataset {
+	const struct dtype *type; /* plain numbers, strings, compounds of them */
+	unsigned rank;
+	uint64_t dims[DT_MAX_RANK];
+	bool growable;	/* chunked, shuffle, gzip 4, unlimited on axis 0 */
+	int fd;		/* packed C-order elements in memory form: from here, */
+	uint64_t offset;
+	const void *data; /* or, when fd is -1, from here */
+};
+/* -EEXIST; missing groups on the way are made. */
+int writer_create_dataset(struct writer *w, const char *path,
+			  const struct writer_dataset *d);
+int writer_create_group(struct writer *w, const char *path);
+int writer_create_link(struct writer *w, const char *path, const char *target);
+/* Sets, or makes, an attribute. An existing one's type and shape are kept where
+ * the value fits them (the caller has converted it); else it is made anew. */
+int writer_set_attr(struct writer *w, const char *path, const char *name,
+		    const struct array *value);
+int writer_remove_attr(struct writer *w, const char *path, const char *name);
+int writer_move(struct writer *w, const char *from, const char *to);
+int writer_unlink(struct writer *w, const char *path);
+
+/* ---- a transaction that was interrupted ---- */
+enum recovery {
+	RECOVERY_NONE,	   /* nothing to do */
+	RECOVERY_FINISHED, /* a commit that had begun was finished */
+	RECOVERY_UNDONE,   /* one that had not was dropped */
+	RECOVERY_ASIDE,	   /* the log does not belong to FILE as it now is: it
+			    * was renamed, FILE is untouched */
+};
+/* side as in writer_options. *ret_why: on failure as in store_open(); else one
+ * line for people about what was done, or NULL. The one-writer lock must not be
+ * held by another (-EBUSY). */
+int store_recover(const char *path, const char *side,
+		  enum recovery *ret_recovery, char **ret_why);
+/* Is there a log of an interrupted transaction, or the mark in FILE? */
+bool store_needs_recovery(const char *path, const char *side);
 
 /* Names and versions of the libraries this room uses: "HDF5 1.10.8, ...". */
 void store_versions(struct strbuf *out);

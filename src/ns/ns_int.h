@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ns_int.h - shared by the files of the ns room only.
  *
- * Locks, outer to inner: ns.refresh > ns.load > ns.tables > ns.states >
+ * Locks, outer to inner: handle.lock > ns.commit > ns.refresh > ns.load > ns.tables > ns.states >
  * state.slow > state.lock, and all of them before the store's. The tables lock is
  * never held across a call into store or view; ns.load and those of a state are. */
 #ifndef H5FS_NS_INT_H
@@ -33,6 +33,11 @@ enum node_view {
 	V_QUERY = 25,	/* ephemeral: @EXPR/ */
 	V_QLINK = 26,	/* ephemeral: index: link in it */
 	V_SLICE = 27,	/* ephemeral: D[...].npy */
+	V_STAGED = 28,	/* ephemeral: a file copied in, not committed yet */
+	V_DRAFT = 29,	/* ephemeral: a file being written, or held back */
+	V_PENDING = 30, /* ephemeral: in a directory that ends in .part */
+	V_NEWCLASS = 31, /* ephemeral: a class folder that mkdir made, of a set
+			  * whose labels have no list of names to extend */
 	V_SUB = 64,	/* + level: D/000001/, index: row-major prefix */
 };
 struct node {
@@ -257,6 +262,19 @@ struct ns {
 
 	pthread_mutex_t control;
 	struct snapshot snapshots[CONTROLS];
+
+	/* writing; NULL, NULL in a mount that only reads */
+	enum ns_mode mode;
+	char *mode_why;
+	struct writer *writer;
+	struct stage *stage;
+	pthread_mutex_t commit; /* one transaction at a time; before refresh */
+	struct write_side *write; /* write.c: open files */
+
+	pthread_mutex_t told; /* what follows */
+	struct ns_changes changes;
+	void (*on_change)(void *arg);
+	void *on_change_arg;
 };
 
 /* ---- ns.c ---- */
@@ -353,6 +371,66 @@ bool name_has_suffix(const char *name);	   /* one of the reserved suffixes */
 char *name_escape_slash(const char *name); /* classes */
 char *name_fitted(const char *name);	   /* cut to 255 bytes, with a hash */
 char *name_of_attr(const char *attr);	   /* in .attrs/ */
+
+/* ---- commit.c ---- */
+/* One immediate transaction: begin, act, commit; then the new generation serves
+ * before this returns. act's error, or the commit's (-ENOSPC, -EIO, -EBUSY), ends
+ * it; why is told in the faults under path, by this function. No pin of the
+ * caller's stays valid: get them afresh by number. */
+int ns_transact(struct ns *ns, const char *path,
+		int (*act)(void *arg, struct writer *w, struct refusal *f),
+		void *arg);
+/* Refuses: tells the fault once under path and returns r. */
+int ns_refuse(struct ns *ns, const char *path, struct refusal *f, int r);
+/* For the kernel: attributes and pages of an inode; a name in a directory. */
+void ns_changed(struct ns *ns, uint64_t ino);
+void ns_changed_name(struct ns *ns, uint64_t dir, const char *name);
+
+/* ---- sets.c: row sets as the stage wants them ---- */
+/* The set that a dataset belongs to, described as it is now: members with their
+ * roles, layouts, norms. Holds the states of its members. */
+struct set_desc {
+	struct ns *ns;
+	struct stage_set set;
+	struct object *group;
+	struct object **objects; /* of each member */
+	struct state **states;	 /* of each member, held */
+	unsigned member;	 /* the one that was asked for */
+};
+void set_desc_done(struct set_desc *d);
+/* -EOPNOTSUPP with the refusal: nothing can be appended to it, and why. */
+int set_describe(struct ns *ns, struct object *o, struct set_desc *ret,
+		 struct refusal *f);
+/* The set that the stage knows by this key. -ENOENT: FILE has none like it. */
+int set_by_key(struct ns *ns, const char *key, struct set_desc *ret,
+	       struct refusal *f);
+/* Rule and range that must be stored with the first append to the set, so that
+ * they stay. Appends to *attrs; values are freed by set_attrs_done(). */
+struct set_attrs {
+	size_t count;
+	struct stage_attr *attrs;
+};
+int set_attrs(const struct set_desc *d, struct set_attrs *attrs);
+void set_attrs_done(struct set_attrs *attrs);
+
+/* ---- staged.c: files copied into sample directories and class folders ---- */
+/* -ENOENT: not a directory that takes samples, or no such file in it. */
+int staged_lookup(struct ns *ns, const struct pin *dir, const char *name,
+		  struct node *ret);
+int staged_unlink(struct ns *ns, const struct pin *dir, const char *name);
+/* A staged or held-back file to another name or class folder; a committed sample
+ * to another class folder (edit). -ENOENT: name is neither. */
+int staged_rename(struct ns *ns, const struct pin *dir, const char *name,
+		  const struct pin *to, const char *new_name, unsigned flags);
+/* mkdir in D.by-class/, or in a class view. -ENOENT: dir is none of these. */
+int class_mkdir(struct ns *ns, const struct pin *dir, const char *name);
+
+/* ---- pending.c, objects.c: objects, and directories that end in .part ---- */
+int pending_lookup(struct ns *ns, const struct pin *dir, const char *name,
+		   struct node *ret);
+/* The verdict on a file written as `name` into a group, or a pending directory. */
+int object_verdict(struct ns *ns, uint64_t dir_ino, const char *name,
+		   struct draft *bytes, struct refusal *f);
 
 /* ---- state.c ---- */
 struct state_ref {
