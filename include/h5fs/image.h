@@ -31,6 +31,13 @@ struct pixels {
 	enum desc_num num;
 	unsigned num_size;
 };
+/* Where those of one picture lie in what base points to: strides are of d's stored
+ * axes, in bytes; index is where it lies along d's axes, of which only those
+ * inside an element are looked at. -EINVAL: l does not fit d. */
+int pixels_place(const struct desc *d, const struct layout *l,
+		 const struct layout_shape *shape, const uint8_t *base,
+		 const int64_t *strides, const uint64_t *index,
+		 struct pixels *ret_pixels);
 /* The whole file: rows are taken from px under norm n straight into place, the
  * checksums are computed over them. */
 int png_stored_render(const struct png_shape *p, const struct pixels *px,
