@@ -102,6 +102,10 @@ struct object {
 	uint32_t rank;
 	bool directory;	       /* D/ exists */
 	bool row_member;       /* a value a row, for xattrs of samples */
+	bool in_rows;	       /* may belong to a row set: axis 0 is its rows */
+	bool leads_rows;       /* and makes one of the datasets beside it */
+	bool grows;	       /* along axis 0 */
+	uint8_t splits;	       /* train, test, val in its name */
 	bool row_files;	       /* D/000000.npy */
 	bool is_labels;	       /* of a set beside it */
 	bool labelled;	       /* a label dataset was found by name and shape */
@@ -538,6 +542,8 @@ int query_run(struct object *g, const char *expr, struct ephemeral *ret);
 
 /* ---- rowset.c ---- */
 int rowset_find(struct object *g, struct group *grp);
+/* Have two datasets as many rows, of the same split? */
+bool rowset_same(const struct object *a, const struct object *b);
 
 /* ---- rownames.c ---- */
 /* The member that holds the names; NULL: there is none. */
