@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* change.c - names are made, moved and removed: who does it depends on what the
  * directory stands for. */
-#define _GNU_SOURCE
 #include <stdio.h>
 
 #include "objects_int.h"
@@ -45,7 +44,8 @@ static int answer(struct request *q, int r)
 {
 	CLEANUP(freep) char *path = NULL;
 
-	if (r >= 0 || !q->f.reason || dir_path(q->ns, &q->dir, q->name, &path) < 0)
+	if (r >= 0 || !q->f.reason ||
+	    dir_path(q->ns, &q->dir, q->name, &path) < 0)
 		return r;
 	return ns_refuse(q->ns, path, &q->f, r);
 }
@@ -106,6 +106,7 @@ int ns_symlink(struct ns *ns, uint64_t parent, const char *name,
 	/* a link to nothing is shown without the suffix */
 	if (r == -ENOENT && shown) {
 		ns_changed_name(ns, parent, name);
+		ns_tell(ns);
 		r = ns_lookup(ns, parent, shown, ret_entry);
 	}
 	return r;
@@ -159,7 +160,8 @@ static int move(struct request *q, const struct pin *to, const char *new_name,
 
 	if (r == -ENOENT && (q->kind == DIR_PENDING || is_object_dir(q)) &&
 	    (to_kind == DIR_PENDING || to_kind == DIR_GROUP))
-		r = pending_rename(q->ns, &q->dir, q->name, to, new_name, &q->f);
+		r = pending_rename(q->ns, &q->dir, q->name, to, new_name,
+				   &q->f);
 	if (r != -ENOENT || q->kind == DIR_PENDING)
 		return r;
 	/* mv copies what can not be moved, and then removes it */

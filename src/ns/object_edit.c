@@ -85,7 +85,8 @@ static int check_staged(struct ns *ns, const struct child *c, struct refusal *f)
 }
 
 /* Is something staged below a group? */
-static int check_staged_below(struct ns *ns, const char *path, struct refusal *f)
+static int check_staged_below(struct ns *ns, const char *path,
+			      struct refusal *f)
 {
 	struct stage_names keys = { 0 };
 	size_t n = strlen(path);
@@ -150,6 +151,7 @@ int object_remove(struct ns *ns, const struct pin *dir, const char *name,
 		  bool is_dir, struct refusal *f)
 {
 	CLEANUP(subject_done) struct subject s = { 0 };
+	CLEANUP(strbuf_done) struct strbuf names = STRBUF_INIT;
 	uint64_t ino = node_ino(dir->node);
 	int r = find_subject(ns, dir, name, &s, f);
 
@@ -159,8 +161,11 @@ int object_remove(struct ns *ns, const struct pin *dir, const char *name,
 		r = check_removal(ns, dir, &s, f);
 	if (r < 0)
 		return r;
-	tell_names(ns, ino, s.child->name);
-	return ns_transact(ns, s.path, act_unlink, s.path);
+	shown_names(dir->object->group, s.child->name, &names);
+	r = ns_transact(ns, s.path, act_unlink, s.path);
+	if (r == 0)
+		tell_names(ns, ino, &names);
+	return r;
 }
 
 /* ---- moving ---- */
@@ -214,6 +219,7 @@ int object_rename(struct ns *ns, const struct pin *dir, const char *name,
 		  const struct pin *to, const char *new_name, struct refusal *f)
 {
 	CLEANUP(subject_done) struct subject s = { 0 };
+	CLEANUP(strbuf_done) struct strbuf names = STRBUF_INIT;
 	CLEANUP(freep) char *new_path = NULL;
 	uint64_t from_ino = node_ino(dir->node), to_ino = node_ino(to->node);
 	int r = find_subject(ns, dir, name, &s, f);
@@ -229,10 +235,13 @@ int object_rename(struct ns *ns, const struct pin *dir, const char *name,
 		r = check_staged_below(ns, s.path, f);
 	if (r < 0)
 		return r;
-	tell_names(ns, from_ino, s.child->name);
+	shown_names(dir->object->group, s.child->name, &names);
 	r = ns_transact(ns, s.path, act_move,
 			&(struct move){ s.path, new_path });
-	if (r == 0)
-		tell_names(ns, to_ino, strrchr(new_path, '/') + 1);
-	return r;
+	if (r < 0)
+		return r;
+	/* the kernel has moved what it knew by the old path */
+	ns_changed_name(ns, to_ino, new_name);
+	tell_names(ns, from_ino, &names);
+	return 0;
 }

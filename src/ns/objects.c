@@ -128,7 +128,7 @@ static int make_dataset(struct ns *ns, const struct pin *dir, const char *name,
 	}
 	if (r == 0) {
 		ns_changed_name(ns, ino, name);
-		tell_names(ns, ino, strrchr(path, '/') + 1);
+		ns_tell(ns);
 	}
 	return r;
 }
@@ -138,11 +138,9 @@ static struct object *dataset_of(struct object *g, const char *name,
 				 const char *suffix)
 {
 	CLEANUP(freep) char *base = strndup(name, (size_t)(suffix - name));
-	const struct child *c =
-		base ? group_child_shown(g->group, base) : NULL;
+	const struct child *c = base ? group_child_shown(g->group, base) : NULL;
 
-	return c && c->kind == CHILD_OBJECT &&
-			       c->object->kind == OBJECT_DATASET
+	return c && c->kind == CHILD_OBJECT && c->object->kind == OBJECT_DATASET
 		       ? c->object
 		       : NULL;
 }

@@ -39,8 +39,11 @@ const char *dataset_suffix(const char *name);
 const struct child *entry_child(const struct group *grp, const struct entry *e,
 				const char **ret_suffix);
 bool entry_is_dir(const struct entry *e);
-/* The kernel is to ask again for all names that a child is, or was, shown by. */
-void tell_names(struct ns *ns, uint64_t dir, const char *stored);
+/* All names that a child is shown by, each with its NUL. */
+void shown_names(const struct group *grp, const char *stored,
+		 struct strbuf *out);
+/* The kernel is to ask again for them. */
+void tell_names(struct ns *ns, uint64_t dir, const struct strbuf *names);
 
 /* ---- objects.c ---- */
 int object_mkdir(struct ns *ns, const struct pin *dir, const char *name,
@@ -69,10 +72,6 @@ int target_find(struct ns *ns, struct object *g, const char *target,
 
 /* ---- pending.c ---- */
 int pending_path(struct ns *ns, const struct pin *p, char **ret_path);
-int pending_stat(struct ns *ns, const struct pin *p, struct stat *ret_st);
-int pending_readlink(struct ns *ns, const struct pin *p, char **ret_target);
-/* The whole file. */
-int pending_bytes(struct ns *ns, const struct pin *p, struct blob **ret_bytes);
 
 /* ---- pending_change.c ---- */
 int pending_mkdir(struct ns *ns, const struct pin *dir, const char *name,

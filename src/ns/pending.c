@@ -5,6 +5,7 @@
  * A node is an ephemeral whose key is its path; what has been moved or published
  * meanwhile answers -ESTALE, and the kernel looks the path up again. */
 #include <stdio.h>
+#include <sys/xattr.h>
 
 #include "objects_int.h"
 
@@ -44,7 +45,8 @@ int pending_lookup(struct ns *ns, const struct pin *dir, const char *name,
 	struct tree_node n = { 0 };
 	int r;
 
-	if (!ns->stage || (dir->node.view != V_PENDING && !name_is_pending(name)))
+	if (!ns->stage ||
+	    (dir->node.view != V_PENDING && !name_is_pending(name)))
 		return -ENOENT;
 	r = dir_path(ns, dir, name, &path);
 	if (r == 0)
@@ -176,8 +178,7 @@ int pending_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 	CLEANUP(freep) char *path = NULL;
 	int r = find(ns, p, &path, &n);
 
-	return r < 0 ? r
-		     : fill_stat(ns, p->gen->root, path, &n, ret_st);
+	return r < 0 ? r : fill_stat(ns, p->gen->root, path, &n, ret_st);
 }
 
 int pending_readlink(struct ns *ns, const struct pin *p, char **ret_target)
@@ -227,4 +228,46 @@ int pending_type(struct ns *ns, const struct pin *dir, const char *name,
 	*ret_ino = hash_mix(stable_ino(dir->gen->root, V_PENDING, 0),
 			    hash_bytes(path, strlen(path), 3));
 	return 0;
+}
+
+/* ---- attributes ---- */
+
+int pending_xattr(struct ns *ns, const struct pin *p, const char *name,
+		  struct blob **ret_value)
+{
+	CLEANUP(freep) char *path = NULL;
+	int r = pending_path(ns, p, &path);
+
+	return r < 0 ? r : tree_get_attr(ns->stage, path, name, ret_value);
+}
+
+int pending_xattrs(struct ns *ns, const struct pin *p,
+		   struct stage_names *ret_names)
+{
+	CLEANUP(freep) char *path = NULL;
+	int r = pending_path(ns, p, &path);
+
+	return r < 0 ? r : tree_attrs(ns->stage, path, ret_names);
+}
+
+int pending_setxattr(struct ns *ns, const struct pin *p, const char *name,
+		     const char *text, size_t n, int flags)
+{
+	CLEANUP(tree_node_done) struct tree_node node = { 0 };
+	CLEANUP(blob_unrefp) struct blob *old = NULL;
+	CLEANUP(freep) char *path = NULL;
+	int r = find(ns, p, &path, &node);
+
+	if (r < 0)
+		return r;
+	if (node.kind == TREE_LINK)
+		return -EPERM;
+	r = tree_get_attr(ns->stage, path, name, &old);
+	if (r < 0 && r != -ENODATA)
+		return r;
+	if (r == 0 && flags & XATTR_CREATE)
+		return -EEXIST;
+	if (r < 0 && (flags & XATTR_REPLACE || !text))
+		return r;
+	return tree_attr(ns->stage, path, name, text, n);
 }

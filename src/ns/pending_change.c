@@ -24,7 +24,8 @@ static int check_siblings(struct ns *ns, const char *path, struct refusal *f)
 						".jpg", ".jpeg", ".bmp",
 						".tif", ".tiff", ".gif",
 						".webp" };
-	const char *slash = strrchr(path, '/'), *dot = dataset_suffix(slash + 1);
+	const char *slash = strrchr(path, '/'),
+		   *dot = dataset_suffix(slash + 1);
 	size_t n = dot ? (size_t)(dot - path) : strlen(path);
 
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
@@ -82,8 +83,8 @@ int pending_symlink(struct ns *ns, const struct pin *dir, const char *name,
 		    const char *target, struct refusal *f)
 {
 	CLEANUP(freep) char *path = NULL;
-	const char *dot = name_has_suffix(name) ? strrchr(name, '.')
-						: strchr(name, 0);
+	const char *dot =
+		name_has_suffix(name) ? strrchr(name, '.') : strchr(name, 0);
 	int r;
 
 	if (*target == '/')
@@ -179,37 +180,23 @@ int pending_remove(struct ns *ns, const struct pin *dir, const char *name,
 	return tree_remove(ns->stage, path);
 }
 
-static int act_nothing(void *arg, struct writer *w, struct refusal *f)
-{
-	(void)arg;
-	(void)w;
-	(void)f;
-	return 0;
-}
-
 static int publish(struct ns *ns, const char *path, const struct pin *to,
 		   const char *new_name, struct refusal *f)
 {
 	CLEANUP(freep) char *hdf = NULL;
-	CLEANUP(freep) char *why = NULL;
 	uint64_t to_ino = node_ino(to->node);
 	int r = group_load(ns, to->object, GROUP_ENTRIES);
 
 	if (r == 0)
 		r = place_find(to->object, new_name, "", NAME_GROUP, &hdf, f);
+	if (r == 0)
+		r = ns_publish(ns, path, hdf);
 	if (r < 0)
 		return r;
-	(void)act_nothing;
-	{
-		LOCK_SCOPE(&ns->commit);
-		r = tree_publish(ns->stage, ns->writer, path, hdf, &why);
-	}
-	if (r < 0)
-		return refusal_set(f, r, "it stays as it is; try again", "%s",
-				   why ? why : strerror(-r));
-	r = refresh_now(ns);
+	/* the kernel has moved what it knew by the old name */
 	ns_changed_name(ns, to_ino, new_name);
-	return r;
+	ns_tell(ns);
+	return 0;
 }
 
 /* Of a file or a directory in one: to another pending name, else -EXDEV. */

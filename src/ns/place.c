@@ -45,9 +45,9 @@ int dir_path(struct ns *ns, const struct pin *dir, const char *name,
 				  &path);
 	if (r == 0 && o->kind != OBJECT_GROUP)
 		strbuf_printf(&path, "%s%s", path.len ? "/" : "", o->name);
-	if (r == 0 && asprintf(ret_path, "%s%s%s/%s", pending ? pending : "",
-			       path.len ? "/" : "", path.len ? path.buf : "",
-			       name) < 0)
+	if (r == 0 &&
+	    asprintf(ret_path, "%s%s%s/%s", pending ? pending : "",
+		     path.len ? "/" : "", path.len ? path.buf : "", name) < 0)
 		r = -ENOMEM;
 	strbuf_done(&path);
 	return r;
@@ -58,7 +58,8 @@ char *child_path(const struct object *g, const char *stored)
 	CLEANUP(freep) char *group = object_path(g);
 	char *path;
 
-	if (!group || asprintf(&path, "%s/%s", group[1] ? group : "", stored) < 0)
+	if (!group ||
+	    asprintf(&path, "%s/%s", group[1] ? group : "", stored) < 0)
 		return NULL;
 	return path;
 }
@@ -79,8 +80,8 @@ int group_is_ours(const struct object *g, struct refusal *f)
 int stored_name(const char *shown, const char *suffix, enum name_kind kind,
 		char **ret_stored, struct refusal *f)
 {
-	CLEANUP(freep) char *base =
-		strndup(shown, strlen(shown) - strlen(suffix));
+	CLEANUP(freep)
+	char *base = strndup(shown, strlen(shown) - strlen(suffix));
 	CLEANUP(freep) char *stored = base ? name_stored(base) : NULL;
 	CLEANUP(freep) char *back = NULL;
 	bool cut;
@@ -140,16 +141,16 @@ const char *dataset_suffix(const char *name)
 
 static bool stands_for(const struct entry *e, const struct child *c)
 {
-	return c && (e->target ? c->kind != CHILD_OBJECT
-			       : c->kind == CHILD_OBJECT &&
-					 c->object == e->object);
+	return c &&
+	       (e->target ? c->kind != CHILD_OBJECT
+			  : c->kind == CHILD_OBJECT && c->object == e->object);
 }
 
 const struct child *entry_child(const struct group *grp, const struct entry *e,
 				const char **ret_suffix)
 {
-	const char *dot = name_has_suffix(e->name) ? strrchr(e->name, '.')
-						   : NULL;
+	const char *dot =
+		name_has_suffix(e->name) ? strrchr(e->name, '.') : NULL;
 	CLEANUP(freep)
 	char *base = dot ? strndup(e->name, (size_t)(dot - e->name)) : NULL;
 	const struct child *c = base ? group_child_shown(grp, base) : NULL;
@@ -167,23 +168,26 @@ const struct child *entry_child(const struct group *grp, const struct entry *e,
 
 bool entry_is_dir(const struct entry *e)
 {
-	return !e->target && (e->view == V_DIR || e->view == V_CLASS ||
-			      e->view == V_BYCLASS);
+	return !e->target &&
+	       (e->view == V_DIR || e->view == V_CLASS || e->view == V_BYCLASS);
 }
 
-void tell_names(struct ns *ns, uint64_t dir, const char *stored)
+void shown_names(const struct group *grp, const char *stored,
+		 struct strbuf *out)
 {
-	CLEANUP(pin_done) struct pin p = { 0 };
-
-	if (pin_get(ns, dir, &p) < 0 || dir_kind(&p) != DIR_GROUP ||
-	    group_load(ns, p.object, GROUP_ENTRIES) < 0)
-		return;
-	for (size_t i = 0; i < p.object->group->nentries; i++) {
-		const struct entry *e = &p.object->group->entries[i];
+	for (size_t i = 0; i < grp->nentries; i++) {
+		const struct entry *e = &grp->entries[i];
 		const char *suffix;
-		const struct child *c = entry_child(p.object->group, e, &suffix);
+		const struct child *c = entry_child(grp, e, &suffix);
 
 		if (c && !strcmp(c->name, stored))
-			ns_changed_name(ns, dir, e->name);
+			strbuf_put(out, e->name, strlen(e->name) + 1);
 	}
+}
+
+void tell_names(struct ns *ns, uint64_t dir, const struct strbuf *names)
+{
+	for (size_t i = 0; i < names->len; i += strlen(names->buf + i) + 1)
+		ns_changed_name(ns, dir, names->buf + i);
+	ns_tell(ns);
 }

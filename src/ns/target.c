@@ -59,10 +59,9 @@ static bool is_made_up(const char *name)
 
 static int not_an_object(struct walk *w, const char *name)
 {
-	return refusal_set(w->f, -EINVAL,
-			   "link to a group, or to a file of a dataset",
-			   "HDF5 can link to objects only, and %s is none",
-			   name);
+	return refusal_set(
+		w->f, -EINVAL, "link to a group, or to a file of a dataset",
+		"HDF5 can link to objects only, and %s is none", name);
 }
 
 static int put_missing(struct walk *w, const char *name, const char *end)
