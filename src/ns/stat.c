@@ -18,20 +18,33 @@ uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
 	return h > 1 ? h : h + 2;
 }
 
+/* The owner may try: to make names, to write. */
+static mode_t write_bits(const struct ns *ns, uint8_t view, mode_t mode)
+{
+	bool staged = view == V_STAGED || view == V_DRAFT || view == V_PENDING;
+
+	if (ns->mode == NS_RO || view == V_ATTRS || view == V_ATTR ||
+	    view == V_H5FS || view == V_QUERY || view == V_SLICE ||
+	    view == V_NRRD || view == V_CONTROL || view == V_TYPE)
+		return 0;
+	return S_ISDIR(mode) || staged || ns->mode == NS_EDIT ? 0200 : 0;
+}
+
 void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	       uint32_t index, mode_t mode, uint64_t size, struct stat *ret_st)
 {
 	struct stat st = { 0 };
 	struct timespec mtime;
 	uint64_t dev, ino;
+	mode_t access;
 
 	store_times(o->gen->store, &mtime, &dev, &ino);
 	if (o->info.mtime.tv_sec && o->info.mtime.tv_sec < mtime.tv_sec)
 		mtime = o->info.mtime;
 	st.st_ino = stable_ino(o, view, index);
-	st.st_mode = S_ISLNK(mode)   ? mode | 0777
-		     : S_ISDIR(mode) ? mode | (0555 & ~ns->opts.umask)
-				     : mode | (0444 & ~ns->opts.umask);
+	access = S_ISDIR(mode) ? 0555 : 0444;
+	access |= write_bits(ns, view, mode);
+	st.st_mode = mode | (S_ISLNK(mode) ? 0777 : access & ~ns->opts.umask);
 	st.st_uid = ns->opts.uid;
 	st.st_gid = ns->opts.gid;
 	st.st_size = (off_t)size;
