@@ -85,6 +85,7 @@ struct object {
 	uint32_t ephemerals; /* slots that name it; under ns.tables */
 	uint64_t lookups;    /* atomic: what the kernel holds of its nodes */
 	struct object *was;  /* the same in a superseded generation, or NULL */
+	bool gone;	     /* under ns.tables: not to be taken for a later one */
 	uint64_t serial; /* never used twice, as the number is */
 	enum object_kind kind;
 	struct gen *gen;
@@ -317,6 +318,11 @@ void object_free(struct object *o);
 /* Under the tables lock: o takes over the number, the references and the
  * ephemerals of what it was. */
 void object_adopt(struct ns *ns, struct object *o);
+/* It is being removed, or moved: what comes to be under its path is another one. */
+void object_gone(struct ns *ns, struct object *o, bool gone);
+/* An object of a superseded generation is now the child `name` of dir. */
+void object_moved(struct ns *ns, struct object *was, uint64_t dir,
+		  const char *name);
 /* Under the tables lock. */
 void object_number_give(struct ns *ns, uint32_t number);
 
