@@ -155,6 +155,7 @@ int cmd_open(const char *file, struct cmd_options *o, struct ns **ret_ns)
 	CLEANUP(freep) char *why = NULL;
 	int r;
 
+	o->ns.mode = NS_RO;
 	r = ns_options_sidecar(&o->ns, file, &why);
 	if (r == 0) {
 		if (o->sandbox)
