@@ -367,8 +367,8 @@ static int small_text(struct ns *ns, const struct pin *p, struct blob **ret)
 	}
 }
 
-int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
-	    struct ns_bytes *ret_bytes)
+static int read_once(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
+		     struct ns_bytes *ret_bytes)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	struct blob *b = NULL;
@@ -392,6 +392,7 @@ int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
 
 		if (e)
 			copy = *e;
+		copy.object = p.object; /* e's may be of a later generation */
 		pthread_rwlock_unlock(&ns->tables);
 		return e ? read_slice(ns, &copy, offset, size, ret_bytes)
 			 : -ENOENT;
@@ -404,4 +405,16 @@ int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
 	}
 	r = small_text(ns, &p, &b);
 	return r < 0 ? r : give(b, offset, size, ret_bytes);
+}
+
+int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
+	    struct ns_bytes *ret_bytes)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = read_once(ns, ino, offset, size, ret_bytes);
+	while (ns_again(ns, r, &tries));
+	return r;
 }

@@ -13,6 +13,7 @@ struct lister {
 	ns_emit emit;
 	void *arg;
 	uint64_t tag; /* in the offsets it gives */
+	bool given;   /* something was */
 };
 
 /* Offsets of the root's directories say which generation they are of. */
@@ -30,20 +31,21 @@ static int give(struct lister *l, struct ns_dirent *d, const struct object *o)
 	/* the kernel holds a reference on what it was given; counted before it
 	 * can give it back */
 	bool counts = d->entry.ino > 1 && node_of(d->entry.ino).object;
-	struct gen *gen = l->dir->gen;
+	uint32_t number = node_of(d->entry.ino).object;
 
 	(void)o;
+	l->given = true;
 	d->next |= l->tag;
 	if (!l->want_stat) {
 		d->entry.ino = 0;
 		counts = false;
 	}
 	if (counts)
-		__atomic_fetch_add(&gen->lookups, 1, __ATOMIC_ACQ_REL);
+		node_count(l->ns, number, 1);
 	if (l->emit(l->arg, d) == 0)
 		return 0;
 	if (counts)
-		__atomic_fetch_sub(&gen->lookups, 1, __ATOMIC_ACQ_REL);
+		node_count(l->ns, number, -1);
 	return 1;
 }
 
@@ -325,14 +327,15 @@ static int list_query(struct lister *l, const struct pin *p, uint64_t from)
 /* The root is the current generation's: a listing of it that FILE's change
  * overtakes goes on in the generation where it began, or there would be names
  * in it twice and names missing. Inodes of old are not given away. -ESTALE: that
- * generation is gone. */
+ * generation is gone. Where this mount writes, a generation goes on as the next
+ * one, and so does the listing. */
 static int go_on(struct lister *l, struct pin *p, uint64_t *from)
 {
 	uint64_t tag = *from & ((uint64_t)TAG_MASK << TAG_SHIFT);
 	struct gen *gen;
 
 	l->tag = gen_tag(p->gen);
-	if (*from == 0 || tag == l->tag) {
+	if (*from == 0 || tag == l->tag || l->ns->writer) {
 		*from &= ~tag;
 		return 0;
 	}
@@ -354,37 +357,58 @@ static int go_on(struct lister *l, struct pin *p, uint64_t *from)
 	return 0;
 }
 
-int ns_list(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
-	    ns_emit emit, void *arg)
+static int list_node(struct lister *l, const struct pin *p, uint64_t from)
+{
+	switch (p->node.view) {
+	case V_DIR:
+		return p->object->kind == OBJECT_GROUP
+			       ? list_group(l, p->object, from)
+			       : list_samples(l, p->object, 0, 0, from);
+	case V_BYCLASS:
+		return list_byclass(l, p->object, from);
+	case V_CLASS:
+		return list_class(l, p->object, p->node.index, from);
+	case V_ATTRS:
+		return list_attrs(l, p->object, from);
+	case V_H5FS:
+		return list_control(l, p->object, from);
+	case V_QUERY:
+		return list_query(l, p, from);
+	default:
+		break;
+	}
+	if (p->node.view > V_SUB)
+		return list_samples(l, p->object, p->node.view - V_SUB,
+				    p->node.index, from);
+	return -ENOTDIR;
+}
+
+static int list_once(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
+		     ns_emit emit, void *arg, bool *ret_given)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
-	struct lister l = { ns, &p, want_stat, emit, arg, 0 };
+	struct lister l = { ns, &p, want_stat, emit, arg, 0, false };
 	int r = pin_get(ns, dir, &p);
 
 	if (r == 0 && p.node.object == 0 && p.node.view != V_H5FS)
 		r = go_on(&l, &p, &from);
 	if (r < 0)
 		return r;
-	switch (p.node.view) {
-	case V_DIR:
-		return p.object->kind == OBJECT_GROUP
-			       ? list_group(&l, p.object, from)
-			       : list_samples(&l, p.object, 0, 0, from);
-	case V_BYCLASS:
-		return list_byclass(&l, p.object, from);
-	case V_CLASS:
-		return list_class(&l, p.object, p.node.index, from);
-	case V_ATTRS:
-		return list_attrs(&l, p.object, from);
-	case V_H5FS:
-		return list_control(&l, p.object, from);
-	case V_QUERY:
-		return list_query(&l, &p, from);
-	default:
-		break;
-	}
-	if (p.node.view > V_SUB)
-		return list_samples(&l, p.object, p.node.view - V_SUB,
-				    p.node.index, from);
-	return -ENOTDIR;
+	r = list_node(&l, &p, from);
+	*ret_given = l.given;
+	return r;
+}
+
+int ns_list(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
+	    ns_emit emit, void *arg)
+{
+	unsigned tries = 0;
+	bool given;
+	int r;
+
+	do {
+		given = false;
+		r = list_once(ns, dir, from, want_stat, emit, arg, &given);
+	} while (!given && ns_again(ns, r, &tries));
+	return r;
 }

@@ -427,7 +427,7 @@ static int lookup_qlink(struct ns *ns, const struct pin *p, const char *name,
 			*ret = (struct node){ p->node.object, V_QLINK,
 					      (uint32_t)i };
 			e->refs++;
-			__atomic_fetch_add(&p->gen->lookups, 1,
+			__atomic_fetch_add(&e->object->gen->lookups, 1,
 					   __ATOMIC_ACQ_REL);
 			r = 0;
 			break;
@@ -486,8 +486,8 @@ static int pin_fresh(struct ns *ns, uint64_t ino, const char *name,
 	return r < 0 ? r : pin_get(ns, ino, p);
 }
 
-int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
-	      struct ns_entry *ret_entry)
+static int lookup_once(struct ns *ns, uint64_t parent, const char *name,
+		       struct ns_entry *ret_entry)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	CLEANUP(pin_done) struct pin found = { 0 };
@@ -516,6 +516,9 @@ int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
 
 		r = pin_get(ns, e.ino, &again);
 		found.object = again.object;
+		/* a commit came between: it is another generation's */
+		if (r == 0 && again.gen != p.gen)
+			r = -ESTALE;
 	}
 	if (r == 0 && size != UINT64_MAX)
 		stat_fill(ns, found.object, node.view, node.index, S_IFREG,
@@ -527,8 +530,20 @@ int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
 			ns_forget(ns, e.ino, 1);
 		return r;
 	}
-	if (node.object && node.object < NODE_EPHEMERAL)
-		__atomic_fetch_add(&p.gen->lookups, 1, __ATOMIC_ACQ_REL);
+	if (node.object < NODE_EPHEMERAL)
+		node_count(ns, node.object, 1);
 	*ret_entry = e;
 	return 0;
+}
+
+int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
+	      struct ns_entry *ret_entry)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = lookup_once(ns, parent, name, ret_entry);
+	while (ns_again(ns, r, &tries));
+	return r;
 }

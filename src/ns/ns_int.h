@@ -67,6 +67,8 @@ struct gen {
 		*objects; /* all, newest first: freed with the generation */
 	uint64_t lookups; /* atomic: references the kernel holds */
 	uint32_t users;	  /* atomic: calls under way */
+	bool superseded;  /* by a commit of this mount: its objects go on as the
+			   * next generation's, under their numbers */
 	int64_t listed;	  /* objects numbered */
 	int moment; /* atomic: error of a probe that says nothing of FILE */
 	struct label_store *label_stores;
@@ -80,6 +82,9 @@ enum object_kind { OBJECT_GROUP, OBJECT_DATASET, OBJECT_DATATYPE };
 struct group;
 struct object {
 	uint32_t number;
+	uint32_t ephemerals; /* slots that name it; under ns.tables */
+	uint64_t lookups;    /* atomic: what the kernel holds of its nodes */
+	struct object *was;  /* the same in a superseded generation, or NULL */
 	uint64_t serial; /* never used twice, as the number is */
 	enum object_kind kind;
 	struct gen *gen;
@@ -265,10 +270,13 @@ struct ns {
 
 	/* writing; NULL, NULL in a mount that only reads */
 	enum ns_mode mode;
-	char *mode_why;
+	char *mode_why;	 /* why it is not the one asked for; or NULL */
+	char *recovered; /* what was done with an interrupted commit; or NULL */
+	bool detached;	 /* atomic: FILE was replaced; the writer is of no use */
 	struct writer *writer;
 	struct stage *stage;
-	pthread_mutex_t commit; /* one transaction at a time; before refresh */
+	pthread_mutex_t commit; /* one transaction at a time; what follows */
+	int64_t next_commit_ms; /* not before */
 	struct write_side *write; /* write.c: open files */
 
 	pthread_mutex_t told; /* what follows */
@@ -287,6 +295,11 @@ struct pin {
 };
 int pin_get(struct ns *ns, uint64_t ino, struct pin *ret_pin);
 void pin_done(struct pin *p);
+/* The kernel learned of a node (n > 0) or forgot it. */
+void node_count(struct ns *ns, uint32_t number, int64_t n);
+/* Did r come of a commit of this mount? Then the new generation serves now, and
+ * the caller asks again; up to ten times, counted in *tries. */
+bool ns_again(struct ns *ns, int r, unsigned *tries);
 int object_new(struct ns *ns, struct gen *gen, enum object_kind kind,
 	       struct object *parent, const char *name,
 	       const struct obj_info *info, struct object **ret_object);
@@ -301,6 +314,9 @@ static inline bool is_damage(int r)
 char *object_path(const struct object *o);
 int64_t now_ms(void);
 void object_free(struct object *o);
+/* Under the tables lock: o takes over the number, the references and the
+ * ephemerals of what it was. */
+void object_adopt(struct ns *ns, struct object *o);
 /* Under the tables lock. */
 void object_number_give(struct ns *ns, uint32_t number);
 
@@ -385,6 +401,17 @@ int ns_refuse(struct ns *ns, const char *path, struct refusal *f, int r);
 /* For the kernel: attributes and pages of an inode; a name in a directory. */
 void ns_changed(struct ns *ns, uint64_t ino);
 void ns_changed_name(struct ns *ns, uint64_t dir, const char *name);
+
+/* Of what an object is shown as: attributes and pages. */
+void ns_changed_object(struct ns *ns, const struct object *o);
+/* Drops what is told; at the end. */
+void commit_done(struct ns *ns);
+
+/* ---- write.c: open files and what is written to them ---- */
+int write_side_open(struct ns *ns);
+void write_side_close(struct ns *ns);
+/* Rows were committed: their names answer from now on. */
+void write_committed(struct ns *ns, const struct stage_result *r);
 
 /* ---- sets.c: row sets as the stage wants them ---- */
 /* The set that a dataset belongs to, described as it is now: members with their
@@ -503,6 +530,8 @@ void eph_forget(struct ns *ns, uint32_t slot, uint64_t n);
 /* The slot of a pinned node: stays while the kernel holds a reference. */
 struct ephemeral *eph_find(struct ns *ns, uint32_t slot);
 void eph_free_all(struct ns *ns);
+/* Under the tables lock: slots that name `from` name `to` from now on. */
+void eph_rebase(struct ns *ns, struct object *from, struct object *to);
 
 /* ---- query.c ---- */
 int query_run(struct object *g, const char *expr, struct ephemeral *ret);

@@ -115,6 +115,7 @@ static int eph_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 		return -ENOENT;
 	}
 	copy = *e;
+	copy.object = p->object; /* e's may be of a later generation */
 	key = hash_bytes(e->key, strlen(e->key), 3);
 	if (p->node.view == V_QLINK)
 		size = strlen(e->links[p->node.index].target);
@@ -181,7 +182,7 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	return 0;
 }
 
-int ns_stat(struct ns *ns, uint64_t ino, struct stat *ret_st)
+static int stat_once(struct ns *ns, uint64_t ino, struct stat *ret_st)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	int r = pin_get(ns, ino, &p);
@@ -189,7 +190,18 @@ int ns_stat(struct ns *ns, uint64_t ino, struct stat *ret_st)
 	return r < 0 ? r : node_stat(ns, &p, true, ret_st);
 }
 
-int ns_readlink(struct ns *ns, uint64_t ino, char **ret_target)
+int ns_stat(struct ns *ns, uint64_t ino, struct stat *ret_st)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = stat_once(ns, ino, ret_st);
+	while (ns_again(ns, r, &tries));
+	return r;
+}
+
+static int readlink_once(struct ns *ns, uint64_t ino, char **ret_target)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	char *target = NULL;
@@ -218,8 +230,32 @@ int ns_readlink(struct ns *ns, uint64_t ino, char **ret_target)
 	return 0;
 }
 
+int ns_readlink(struct ns *ns, uint64_t ino, char **ret_target)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = readlink_once(ns, ino, ret_target);
+	while (ns_again(ns, r, &tries));
+	return r;
+}
+
+/* In a mount that writes, numbers that are positions in lists may shift. */
 bool ns_is_volatile(struct ns *ns, uint64_t ino)
 {
-	(void)ns;
-	return node_of(ino).view == V_CONTROL;
+	switch (node_of(ino).view) {
+	case V_CONTROL:
+	case V_STAGED:
+	case V_DRAFT:
+	case V_PENDING:
+	case V_NEWCLASS:
+		return true;
+	case V_ATTR:
+	case V_CLASS:
+	case V_LINK:
+		return ns->writer;
+	default:
+		return false;
+	}
 }

@@ -225,8 +225,8 @@ static int get_fact(struct ns *ns, const struct pin *p, const char *name,
 	return -ENODATA;
 }
 
-int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
-	     struct blob **ret_value)
+static int xattr_once(struct ns *ns, uint64_t ino, const char *name,
+		      struct blob **ret_value)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	struct strbuf out = STRBUF_INIT;
@@ -251,6 +251,18 @@ int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
 	if (r == 0)
 		r = strbuf_to_blob(&out, ret_value);
 	strbuf_done(&out);
+	return r;
+}
+
+int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
+	     struct blob **ret_value)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = xattr_once(ns, ino, name, ret_value);
+	while (ns_again(ns, r, &tries));
 	return r;
 }
 
@@ -306,7 +318,7 @@ static int list_attrs(struct fact_arg *a, struct strbuf *out)
 	return strbuf_error(&a->attrs.list);
 }
 
-int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out)
+static int xattrs_once(struct ns *ns, uint64_t ino, struct strbuf *out)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	CLEANUP(fact_arg_done) struct fact_arg a = { 0 };
@@ -325,4 +337,16 @@ int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out)
 	else
 		r = list_attrs(&a, out);
 	return r < 0 ? r : strbuf_error(out);
+}
+
+int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out)
+{
+	unsigned tries = 0;
+	int r;
+
+	do {
+		strbuf_done(out);
+		r = xattrs_once(ns, ino, out);
+	} while (ns_again(ns, r, &tries));
+	return r;
 }
