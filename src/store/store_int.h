@@ -82,6 +82,8 @@ int store_lock(struct store *s);
 /* The same while a store is opened: FILE is taken as it is under the lock. */
 int store_lock_first(struct store *s);
 void store_unlock(struct store *s);
+/* The library prints errors per thread: not on this one. Under store_h5. */
+void store_silence(void);
 /* The lock, and the HDF5 library. */
 int store_enter(struct store *s);
 void store_leave(struct store *s);
