@@ -82,6 +82,8 @@ int store_lock(struct store *s);
 /* The same while a store is opened: FILE is taken as it is under the lock. */
 int store_lock_first(struct store *s);
 void store_unlock(struct store *s);
+/* The library prints errors per thread: not on this one. Under store_h5. */
+void store_silence(void);
 /* The lock, and the HDF5 library. */
 int store_enter(struct store *s);
 void store_leave(struct store *s);
@@ -281,6 +283,15 @@ void dset_unreadable(struct dset *d, const uint64_t *start);
 /* Through H5Dread; mem dims are count, packed. */
 int dset_read_library(struct dset *d, const uint64_t *start,
 		      const uint64_t *count, const uint64_t *step, void *buf);
+/* A box of elements to be copied: how it goes on, an axis each. */
+struct box {
+	unsigned rank;
+	uint32_t size; /* of an element */
+	uint64_t count[DT_MAX_RANK];
+	int64_t src[DT_MAX_RANK], dst[DT_MAX_RANK]; /* bytes to the next */
+};
+/* Joins inner axes that lie without a gap on both sides. */
+void merge_box(struct box *b);
 void swap_units(void *buf, size_t bytes, unsigned unit);
 void dset_fault(struct dset *d, const char *what, const char *remedy);
 /* The fault of data in a file that may not be read; name may be NULL. */
