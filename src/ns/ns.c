@@ -89,8 +89,11 @@ void object_adopt(struct ns *ns, struct object *o)
 		return;
 	holder = holder_of(ns, was->number);
 	h = *holder;
-	/* a try to load the group that failed may have it */
-	if (!h || h == o || (h != was && h->was != was))
+	/* a try to load the group that failed may have it, but not what has been
+	 * moved to another name since */
+	if (!h || h == o ||
+	    (h != was && (h->was != was || h->parent != o->parent ||
+			  strcmp(h->name, o->name))))
 		return;
 	if (*holder_of(ns, o->number) == o)
 		object_number_give(ns, o->number);

@@ -402,6 +402,11 @@ int ns_refuse(struct ns *ns, const char *path, struct refusal *f, int r);
 void ns_changed(struct ns *ns, uint64_t ino);
 void ns_changed_name(struct ns *ns, uint64_t dir, const char *name);
 
+/* The keeper is to tell it now; ns_transact() ends with this. */
+void ns_tell(struct ns *ns);
+/* A directory that ends in .part becomes the group `to` of FILE, as by
+ * ns_transact(). */
+int ns_publish(struct ns *ns, const char *path, const char *to);
 /* Of what an object is shown as: attributes and pages. */
 void ns_changed_object(struct ns *ns, const struct object *o);
 /* Drops what is told; at the end. */
@@ -449,12 +454,32 @@ int staged_unlink(struct ns *ns, const struct pin *dir, const char *name);
  * to another class folder (edit). -ENOENT: name is neither. */
 int staged_rename(struct ns *ns, const struct pin *dir, const char *name,
 		  const struct pin *to, const char *new_name, unsigned flags);
+/* A member's value of a staged row, by name without "user.". */
+int staged_setxattr(struct ns *ns, const struct pin *p, const char *name,
+		    const char *text, size_t n, int flags, struct refusal *f);
 /* mkdir in D.by-class/, or in a class view. -ENOENT: dir is none of these. */
 int class_mkdir(struct ns *ns, const struct pin *dir, const char *name);
 
 /* ---- pending.c, objects.c: objects, and directories that end in .part ---- */
 int pending_lookup(struct ns *ns, const struct pin *dir, const char *name,
 		   struct node *ret);
+int pending_stat(struct ns *ns, const struct pin *p, struct stat *ret_st);
+int pending_readlink(struct ns *ns, const struct pin *p, char **ret_target);
+/* The whole file. */
+int pending_bytes(struct ns *ns, const struct pin *p, struct blob **ret_bytes);
+/* Names in a pending directory, or of those in a group; and what one of them is.
+ * -ENOENT: there are none. */
+int pending_names(struct ns *ns, const struct pin *dir,
+		  struct stage_names *ret_names);
+int pending_type(struct ns *ns, const struct pin *dir, const char *name,
+		 mode_t *ret_type, uint64_t *ret_st_ino);
+/* Attributes; names without "user.". */
+int pending_xattr(struct ns *ns, const struct pin *p, const char *name,
+		  struct blob **ret_value);
+int pending_xattrs(struct ns *ns, const struct pin *p,
+		   struct stage_names *ret_names);
+int pending_setxattr(struct ns *ns, const struct pin *p, const char *name,
+		     const char *text, size_t n, int flags);
 /* The verdict on a file written as `name` into a group, or a pending directory. */
 int object_verdict(struct ns *ns, uint64_t dir_ino, const char *name,
 		   struct draft *bytes, struct refusal *f);

@@ -162,6 +162,8 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	case V_QLINK:
 	case V_SLICE:
 		return eph_stat(ns, p, ret_st);
+	case V_PENDING:
+		return pending_stat(ns, p, ret_st);
 	default:
 		break;
 	}
@@ -209,6 +211,8 @@ static int readlink_once(struct ns *ns, uint64_t ino, char **ret_target)
 
 	if (r < 0)
 		return r;
+	if (p.node.view == V_PENDING)
+		return pending_readlink(ns, &p, ret_target);
 	if (p.node.view == V_LINK) {
 		const struct group *g = p.object->group;
 
