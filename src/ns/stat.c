@@ -18,6 +18,23 @@ uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
 	return h > 1 ? h : h + 2;
 }
 
+/* What FILE holds shows as writable where something can be: who may do what is
+ * decided, with a reason, when it is tried. */
+static mode_t permissions(struct ns *ns, uint8_t view, uint32_t index,
+			  mode_t mode)
+{
+	bool writes = ns->mode != NS_RO;
+
+	if (S_ISLNK(mode))
+		return 0777;
+	if (S_ISDIR(mode))
+		return (writes ? 0755 : 0555) & ~ns->opts.umask;
+	if (view == V_CONTROL)
+		return (index == CONTROL_COMMANDS ? 0200 : 0444) &
+		       ~ns->opts.umask;
+	return (writes ? 0644 : 0444) & ~ns->opts.umask;
+}
+
 void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	       uint32_t index, mode_t mode, uint64_t size, struct stat *ret_st)
 {
@@ -29,9 +46,7 @@ void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	if (o->info.mtime.tv_sec && o->info.mtime.tv_sec < mtime.tv_sec)
 		mtime = o->info.mtime;
 	st.st_ino = stable_ino(o, view, index);
-	st.st_mode = S_ISLNK(mode)   ? mode | 0777
-		     : S_ISDIR(mode) ? mode | (0555 & ~ns->opts.umask)
-				     : mode | (0444 & ~ns->opts.umask);
+	st.st_mode = mode | permissions(ns, view, index, mode);
 	st.st_uid = ns->opts.uid;
 	st.st_gid = ns->opts.gid;
 	st.st_size = (off_t)size;
@@ -68,6 +83,11 @@ static int text_stat(struct ns *ns, const struct pin *p, bool measure,
 
 	if (!measure)
 		return -EAGAIN;
+	if (p->node.view == V_CONTROL && p->node.index == CONTROL_COMMANDS) {
+		stat_fill(ns, p->object, V_CONTROL, p->node.index, S_IFREG, 0,
+			  ret_st);
+		return 0;
+	}
 	r = p->node.view == V_CONTROL
 		    ? control_read(ns, p->node.index, &b, &mtime)
 	    : p->node.view == V_ATTR
