@@ -18,21 +18,21 @@ uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
 	return h > 1 ? h : h + 2;
 }
 
-/* What FILE holds shows as writable where something can be: who may do what is
- * decided, with a reason, when it is tried. */
-static mode_t permissions(struct ns *ns, uint8_t view, uint32_t index,
+/* The owner sees what can be tried, to make names and to write: by whom it may be
+ * done to what, and why not, is said then. */
+static mode_t permissions(const struct ns *ns, uint8_t view, uint32_t index,
 			  mode_t mode)
 {
-	bool writes = ns->mode != NS_RO;
+	bool fixed = ns->mode == NS_RO || view == V_ATTRS || view == V_ATTR ||
+		     view == V_H5FS || view == V_QUERY || view == V_SLICE ||
+		     view == V_NRRD || view == V_CONTROL || view == V_TYPE;
+	mode_t access = S_ISDIR(mode) ? 0555 : 0444;
 
 	if (S_ISLNK(mode))
 		return 0777;
-	if (S_ISDIR(mode))
-		return (writes ? 0755 : 0555) & ~ns->opts.umask;
-	if (view == V_CONTROL)
-		return (index == CONTROL_COMMANDS ? 0200 : 0444) &
-		       ~ns->opts.umask;
-	return (writes ? 0644 : 0444) & ~ns->opts.umask;
+	if (view == V_CONTROL && index == CONTROL_COMMANDS)
+		access = 0200;
+	return (fixed ? access : access | 0200) & ~ns->opts.umask;
 }
 
 void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
