@@ -106,6 +106,7 @@ void ns_changes_done(struct ns_changes *c)
 void commit_done(struct ns *ns)
 {
 	ns_changes_done(&ns->changes);
+	free(ns->commit_why);
 }
 
 /* ---- refusals ---- */
@@ -144,6 +145,16 @@ static void tell_failure(struct ns *ns, const char *path, const char *why,
 {
 	(void)faults_add(ns->faults, path, why && *why ? why : strerror(-r),
 			 remedy_of(r));
+}
+
+/* For whoever asks why it is still staged. */
+static void keep_why(struct ns *ns, const char *why, int r)
+{
+	LOCK_SCOPE(&ns->told);
+
+	free(ns->commit_why);
+	ns->commit_why =
+		r < 0 ? strdup(why && *why ? why : strerror(-r)) : NULL;
 }
 
 /* What a caller is answered when FILE cannot be written just now. */
@@ -352,6 +363,7 @@ int ns_commit(struct ns *ns, enum ns_commit_why why)
 	}
 	if (r < 0)
 		tell_failure(ns, ns->file, text, r);
+	keep_why(ns, text, r);
 	ns_tell(ns);
 	return transaction_error(r);
 }

@@ -222,7 +222,13 @@ struct ephemeral {
 	uint32_t next_same; /* in its chain: slot + 1 */
 };
 
-enum control_file { CONTROL_STATUS, CONTROL_ERRORS, CONTROL_METRICS, CONTROLS };
+enum control_file {
+	CONTROL_STATUS,
+	CONTROL_ERRORS,
+	CONTROL_METRICS,
+	CONTROL_COMMANDS, /* write-only; command.c */
+	CONTROLS
+};
 struct snapshot {
 	struct blob *bytes;
 	int64_t at_ms;
@@ -278,6 +284,7 @@ struct ns {
 	struct stage *stage;
 	pthread_mutex_t commit; /* one transaction at a time; what follows */
 	int64_t next_commit_ms; /* not before */
+	char *commit_why; /* under told: why the last one failed; or NULL */
 	struct write_side *write; /* write.c: open files */
 
 	pthread_mutex_t told; /* what follows */
@@ -596,7 +603,19 @@ void layout_text(const struct layout *l, struct strbuf *out);
 /* ret_mtime may be NULL; another one tells the kernel to drop its pages. */
 int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob,
 		 struct timespec *ret_mtime);
+/* The next reading shows what is now. */
+void control_renew(struct ns *ns);
 extern const char *const control_names[CONTROLS];
+
+/* ---- command.c: what is written to .h5fs/control ---- */
+/* One command: "commit\n", "discard\n" (all that is staged), "discard /PATH\n", or
+ * "discard" and PATHs, each after a NUL. PATH is as in the mount, from its root.
+ * -EINVAL: no such command, or what PATH names is not staged; -ENOENT. */
+int control_write(struct ns *ns, const char *line, size_t n);
+
+/* ---- staged_report.c ---- */
+/* Of .h5fs/status: NULL where nothing is staged, or there is no memory. */
+struct json_t *staged_json(struct ns *ns);
 
 /* ---- options.c ---- */
 int ns_options_copy(struct ns_options *to, const struct ns_options *from);

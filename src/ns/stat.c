@@ -18,16 +18,21 @@ uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
 	return h > 1 ? h : h + 2;
 }
 
-/* The owner may try: to make names, to write. */
-static mode_t write_bits(const struct ns *ns, uint8_t view, mode_t mode)
+/* The owner sees what can be tried, to make names and to write: by whom it may be
+ * done to what, and why not, is said then. */
+static mode_t permissions(const struct ns *ns, uint8_t view, uint32_t index,
+			  mode_t mode)
 {
-	bool staged = view == V_STAGED || view == V_DRAFT || view == V_PENDING;
+	bool fixed = ns->mode == NS_RO || view == V_ATTRS || view == V_ATTR ||
+		     view == V_H5FS || view == V_QUERY || view == V_SLICE ||
+		     view == V_NRRD || view == V_CONTROL || view == V_TYPE;
+	mode_t access = S_ISDIR(mode) ? 0555 : 0444;
 
-	if (ns->mode == NS_RO || view == V_ATTRS || view == V_ATTR ||
-	    view == V_H5FS || view == V_QUERY || view == V_SLICE ||
-	    view == V_NRRD || view == V_CONTROL || view == V_TYPE)
-		return 0;
-	return S_ISDIR(mode) || staged || ns->mode == NS_EDIT ? 0200 : 0;
+	if (S_ISLNK(mode))
+		return 0777;
+	if (view == V_CONTROL && index == CONTROL_COMMANDS)
+		access = 0200;
+	return (fixed ? access : access | 0200) & ~ns->opts.umask;
 }
 
 void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
@@ -36,15 +41,12 @@ void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	struct stat st = { 0 };
 	struct timespec mtime;
 	uint64_t dev, ino;
-	mode_t access;
 
 	store_times(o->gen->store, &mtime, &dev, &ino);
 	if (o->info.mtime.tv_sec && o->info.mtime.tv_sec < mtime.tv_sec)
 		mtime = o->info.mtime;
 	st.st_ino = stable_ino(o, view, index);
-	access = S_ISDIR(mode) ? 0555 : 0444;
-	access |= write_bits(ns, view, mode);
-	st.st_mode = mode | (S_ISLNK(mode) ? 0777 : access & ~ns->opts.umask);
+	st.st_mode = mode | permissions(ns, view, index, mode);
 	st.st_uid = ns->opts.uid;
 	st.st_gid = ns->opts.gid;
 	st.st_size = (off_t)size;
@@ -81,6 +83,11 @@ static int text_stat(struct ns *ns, const struct pin *p, bool measure,
 
 	if (!measure)
 		return -EAGAIN;
+	if (p->node.view == V_CONTROL && p->node.index == CONTROL_COMMANDS) {
+		stat_fill(ns, p->object, V_CONTROL, p->node.index, S_IFREG, 0,
+			  ret_st);
+		return 0;
+	}
 	r = p->node.view == V_CONTROL
 		    ? control_read(ns, p->node.index, &b, &mtime)
 	    : p->node.view == V_ATTR
