@@ -65,7 +65,7 @@ void ns_changed_object(struct ns *ns, const struct object *o)
 	}
 }
 
-static void tell(struct ns *ns)
+void ns_tell(struct ns *ns)
 {
 	void (*told)(void *arg);
 	void *arg;
@@ -106,6 +106,7 @@ void ns_changes_done(struct ns_changes *c)
 void commit_done(struct ns *ns)
 {
 	ns_changes_done(&ns->changes);
+	free(ns->commit_why);
 }
 
 /* ---- refusals ---- */
@@ -144,6 +145,16 @@ static void tell_failure(struct ns *ns, const char *path, const char *why,
 {
 	(void)faults_add(ns->faults, path, why && *why ? why : strerror(-r),
 			 remedy_of(r));
+}
+
+/* For whoever asks why it is still staged. */
+static void keep_why(struct ns *ns, const char *why, int r)
+{
+	LOCK_SCOPE(&ns->told);
+
+	free(ns->commit_why);
+	ns->commit_why =
+		r < 0 ? strdup(why && *why ? why : strerror(-r)) : NULL;
 }
 
 /* What a caller is answered when FILE cannot be written just now. */
@@ -196,8 +207,28 @@ int ns_transact(struct ns *ns, const char *path,
 		    0) /* serves late, not wrong, when it cannot be opened */
 			(void)refresh_now(ns);
 	}
-	tell(ns);
+	ns_tell(ns);
 	return ns_refuse(ns, path, &f, transaction_error(r));
+}
+
+int ns_publish(struct ns *ns, const char *path, const char *to)
+{
+	CLEANUP(freep) char *why = NULL;
+	int r = may_write(ns, path);
+
+	if (r < 0)
+		return r;
+	{
+		LOCK_SCOPE(&ns->commit);
+
+		r = tree_publish(ns->stage, ns->writer, path, to, &why);
+		if (r < 0)
+			tell_failure(ns, path, why, r);
+		else
+			(void)refresh_now(ns);
+	}
+	ns_tell(ns);
+	return transaction_error(r);
 }
 
 /* ---- what is staged ---- */
@@ -332,7 +363,8 @@ int ns_commit(struct ns *ns, enum ns_commit_why why)
 	}
 	if (r < 0)
 		tell_failure(ns, ns->file, text, r);
-	tell(ns);
+	keep_why(ns, text, r);
+	ns_tell(ns);
 	return transaction_error(r);
 }
 

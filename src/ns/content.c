@@ -362,6 +362,8 @@ static int small_text(struct ns *ns, const struct pin *p, struct blob **ret)
 		return content_type(p->object, ret);
 	case V_CONTROL:
 		return control_read(ns, p->node.index, ret, NULL);
+	case V_PENDING:
+		return pending_bytes(ns, p, ret);
 	default:
 		return -EISDIR;
 	}

@@ -51,8 +51,32 @@ static int give(struct lister *l, struct ns_dirent *d, const struct object *o)
 
 /* ---- groups ---- */
 
-static int list_group(struct lister *l, struct object *g, uint64_t from)
+/* Behind `base` entries of other kinds. */
+static int list_pending(struct lister *l, const struct pin *p, uint64_t base,
+			uint64_t from)
 {
+	struct stage_names names = { 0 };
+	int r = pending_names(l->ns, p, &names);
+
+	for (uint64_t i = from > base ? from - base : 0;
+	     r == 0 && i < names.count; i++) {
+		struct ns_dirent d = { .name = names.names[i],
+				       .next = base + i + 1 };
+
+		/* gone meanwhile */
+		if (pending_type(l->ns, p, d.name, &d.type, &d.st_ino) < 0)
+			continue;
+		d.entry.st.st_ino = d.st_ino;
+		d.entry.st.st_mode = d.type;
+		r = give(l, &d, p->object);
+	}
+	stage_names_done(&names);
+	return r == -ENOENT || r > 0 ? 0 : r;
+}
+
+static int list_group(struct lister *l, const struct pin *p, uint64_t from)
+{
+	struct object *g = p->object;
 	const struct group *grp;
 	int r = group_load(l->ns, g, GROUP_ENTRIES);
 
@@ -78,7 +102,7 @@ static int list_group(struct lister *l, struct object *g, uint64_t from)
 		if (give(l, &d, e->object))
 			return 0;
 	}
-	return 0;
+	return list_pending(l, p, grp->nentries, from);
 }
 
 /* ---- samples ---- */
@@ -362,8 +386,10 @@ static int list_node(struct lister *l, const struct pin *p, uint64_t from)
 	switch (p->node.view) {
 	case V_DIR:
 		return p->object->kind == OBJECT_GROUP
-			       ? list_group(l, p->object, from)
+			       ? list_group(l, p, from)
 			       : list_samples(l, p->object, 0, 0, from);
+	case V_PENDING:
+		return list_pending(l, p, 0, from);
 	case V_BYCLASS:
 		return list_byclass(l, p->object, from);
 	case V_CLASS:

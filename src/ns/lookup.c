@@ -441,12 +441,16 @@ static int find_node(struct ns *ns, const struct pin *p, const char *name,
 		     struct node *ret, uint64_t *ret_size)
 {
 	struct object *o = p->object;
+	int r;
 
 	switch (p->node.view) {
 	case V_DIR:
-		return o->kind == OBJECT_GROUP
-			       ? lookup_group(ns, o, name, ret, ret_size)
-			       : lookup_sample(ns, o, 0, 0, name, ret);
+		if (o->kind != OBJECT_GROUP)
+			return lookup_sample(ns, o, 0, 0, name, ret);
+		r = lookup_group(ns, o, name, ret, ret_size);
+		return r == -ENOENT ? pending_lookup(ns, p, name, ret) : r;
+	case V_PENDING:
+		return pending_lookup(ns, p, name, ret);
 	case V_ATTRS:
 		return lookup_attr(o, name, ret);
 	case V_BYCLASS:

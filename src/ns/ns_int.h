@@ -85,6 +85,7 @@ struct object {
 	uint32_t ephemerals; /* slots that name it; under ns.tables */
 	uint64_t lookups;    /* atomic: what the kernel holds of its nodes */
 	struct object *was;  /* the same in a superseded generation, or NULL */
+	bool gone;	     /* under ns.tables: not to be taken for a later one */
 	uint64_t serial; /* never used twice, as the number is */
 	enum object_kind kind;
 	struct gen *gen;
@@ -225,7 +226,13 @@ struct ephemeral {
 	uint32_t next_same; /* in its chain: slot + 1 */
 };
 
-enum control_file { CONTROL_STATUS, CONTROL_ERRORS, CONTROL_METRICS, CONTROLS };
+enum control_file {
+	CONTROL_STATUS,
+	CONTROL_ERRORS,
+	CONTROL_METRICS,
+	CONTROL_COMMANDS, /* write-only; command.c */
+	CONTROLS
+};
 struct snapshot {
 	struct blob *bytes;
 	int64_t at_ms;
@@ -281,6 +288,7 @@ struct ns {
 	struct stage *stage;
 	pthread_mutex_t commit; /* one transaction at a time; what follows */
 	int64_t next_commit_ms; /* not before */
+	char *commit_why; /* under told: why the last one failed; or NULL */
 	struct write_side *write; /* write.c: open files */
 
 	pthread_mutex_t told; /* what follows */
@@ -321,6 +329,11 @@ void object_free(struct object *o);
 /* Under the tables lock: o takes over the number, the references and the
  * ephemerals of what it was. */
 void object_adopt(struct ns *ns, struct object *o);
+/* It is being removed, or moved: what comes to be under its path is another one. */
+void object_gone(struct ns *ns, struct object *o, bool gone);
+/* An object of a superseded generation is now the child `name` of dir. */
+void object_moved(struct ns *ns, struct object *was, uint64_t dir,
+		  const char *name);
 /* Under the tables lock. */
 void object_number_give(struct ns *ns, uint32_t number);
 
@@ -406,6 +419,11 @@ int ns_refuse(struct ns *ns, const char *path, struct refusal *f, int r);
 void ns_changed(struct ns *ns, uint64_t ino);
 void ns_changed_name(struct ns *ns, uint64_t dir, const char *name);
 
+/* The keeper is to tell it now; ns_transact() ends with this. */
+void ns_tell(struct ns *ns);
+/* A directory that ends in .part becomes the group `to` of FILE, as by
+ * ns_transact(). */
+int ns_publish(struct ns *ns, const char *path, const char *to);
 /* Of what an object is shown as: attributes and pages. */
 void ns_changed_object(struct ns *ns, const struct object *o);
 /* Drops what is told; at the end. */
@@ -453,12 +471,32 @@ int staged_unlink(struct ns *ns, const struct pin *dir, const char *name);
  * to another class folder (edit). -ENOENT: name is neither. */
 int staged_rename(struct ns *ns, const struct pin *dir, const char *name,
 		  const struct pin *to, const char *new_name, unsigned flags);
+/* A member's value of a staged row, by name without "user.". */
+int staged_setxattr(struct ns *ns, const struct pin *p, const char *name,
+		    const char *text, size_t n, int flags, struct refusal *f);
 /* mkdir in D.by-class/, or in a class view. -ENOENT: dir is none of these. */
 int class_mkdir(struct ns *ns, const struct pin *dir, const char *name);
 
 /* ---- pending.c, objects.c: objects, and directories that end in .part ---- */
 int pending_lookup(struct ns *ns, const struct pin *dir, const char *name,
 		   struct node *ret);
+int pending_stat(struct ns *ns, const struct pin *p, struct stat *ret_st);
+int pending_readlink(struct ns *ns, const struct pin *p, char **ret_target);
+/* The whole file. */
+int pending_bytes(struct ns *ns, const struct pin *p, struct blob **ret_bytes);
+/* Names in a pending directory, or of those in a group; and what one of them is.
+ * -ENOENT: there are none. */
+int pending_names(struct ns *ns, const struct pin *dir,
+		  struct stage_names *ret_names);
+int pending_type(struct ns *ns, const struct pin *dir, const char *name,
+		 mode_t *ret_type, uint64_t *ret_st_ino);
+/* Attributes; names without "user.". */
+int pending_xattr(struct ns *ns, const struct pin *p, const char *name,
+		  struct blob **ret_value);
+int pending_xattrs(struct ns *ns, const struct pin *p,
+		   struct stage_names *ret_names);
+int pending_setxattr(struct ns *ns, const struct pin *p, const char *name,
+		     const char *text, size_t n, int flags);
 /* The verdict on a file written as `name` into a group, or a pending directory. */
 int object_verdict(struct ns *ns, uint64_t dir_ino, const char *name,
 		   struct draft *bytes, struct refusal *f);
@@ -571,7 +609,19 @@ void layout_text(const struct layout *l, struct strbuf *out);
 /* ret_mtime may be NULL; another one tells the kernel to drop its pages. */
 int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob,
 		 struct timespec *ret_mtime);
+/* The next reading shows what is now. */
+void control_renew(struct ns *ns);
 extern const char *const control_names[CONTROLS];
+
+/* ---- command.c: what is written to .h5fs/control ---- */
+/* One command: "commit\n", "discard\n" (all that is staged), "discard /PATH\n", or
+ * "discard" and PATHs, each after a NUL. PATH is as in the mount, from its root.
+ * -EINVAL: no such command, or what PATH names is not staged; -ENOENT. */
+int control_write(struct ns *ns, const char *line, size_t n);
+
+/* ---- staged_report.c ---- */
+/* Of .h5fs/status: NULL where nothing is staged, or there is no memory. */
+struct json_t *staged_json(struct ns *ns);
 
 /* ---- options.c ---- */
 int ns_options_copy(struct ns_options *to, const struct ns_options *from);

@@ -196,6 +196,17 @@ void store_unlock(struct store *s)
 		(void)flock(s->files[0]->fd, LOCK_UN);
 }
 
+void store_silence(void)
+{
+	if (silenced)
+		return;
+	/* the first call counts: a file too damaged to be closed must not be
+	 * closed again at exit */
+	(void)H5dont_atexit();
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	silenced = true;
+}
+
 int store_enter(struct store *s)
 {
 	uint64_t since = now_ms();
@@ -207,13 +218,7 @@ int store_enter(struct store *s)
 		pthread_mutex_unlock(&store_h5);
 		return r;
 	}
-	if (!silenced) { /* the library prints errors per thread */
-		/* the first call counts: a file too damaged to be closed must
-		 * not be closed again at exit */
-		(void)H5dont_atexit();
-		H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-		silenced = true;
-	}
+	store_silence();
 	return 0;
 }
 
