@@ -14,8 +14,7 @@ struct png_shape {
 	uint32_t width, height; /* 1 .. 2^31-1 */
 	unsigned channels;	/* 1 grey, 2 grey+alpha, 3 RGB, 4 RGBA */
 	unsigned bits;		/* 1 (grey only), 8, 16 */
-	const uint8_t
-		*palette; /* colour type 3: ncolours RGB triples, bits 8 */
+	const uint8_t *palette; /* colour type 3: ncolours RGB triples, bits 8 */
 	unsigned ncolours;
 };
 /* Exact file size. -EINVAL: not a PNG shape; -EFBIG: does not fit. */
@@ -59,7 +58,7 @@ enum fit { FIT_EXACT, FIT_RESIZE, FIT_LETTERBOX, FIT_CROP };
 struct picture {
 	uint32_t width, height;
 	unsigned channels; /* 1 grey, 2 grey+alpha, 3 RGB, 4 RGBA */
-	unsigned bits; /* 8, 16; an image of 1, 2 or 4 bits has 8 and depth says
+	unsigned bits;	   /* 8, 16; an image of 1, 2 or 4 bits has 8 and depth says
 			    * which: values as stored, not scaled to 255 */
 	unsigned depth;	   /* bits of a stored sample: 1, 2, 4, 8, 16 */
 	unsigned ncolours; /* indexed: pixels are indices, channels is 1 */
@@ -86,10 +85,10 @@ int picture_decode(const void *bytes, size_t n, const struct picture_limits *l,
 struct picture_want {
 	uint32_t width, height;
 	unsigned channels;
-	unsigned bits; /* of the PNG channel it is shown with: 1, 8, 16 */
-	bool mask;     /* ids: palette indices as they are, RGB only where
+	unsigned bits;	/* of the PNG channel it is shown with: 1, 8, 16 */
+	bool mask;	/* ids: palette indices as they are, RGB only where
 			 * R=G=B, nearest neighbour */
-	bool boolean;  /* takes exactly {0,1} or {0,255} */
+	bool boolean;	/* takes exactly {0,1} or {0,255} */
 	enum fit fit;
 };
 void picture_want_say(const struct picture_want *w, struct strbuf *out);
@@ -121,9 +120,7 @@ int raster_store(const struct picture *p, const struct norm *n, bool keep,
 void image_versions(struct strbuf *out);
 
 /* The CRC-32 of PNG and the Adler-32 of zlib. */
-uint32_t checksum_crc32(uint32_t crc, const void *bytes,
-			size_t n); /* start: 0 */
-uint32_t checksum_adler32(uint32_t adler, const void *bytes,
-			  size_t n); /* start: 1 */
+uint32_t checksum_crc32(uint32_t crc, const void *bytes, size_t n);   /* start: 0 */
+uint32_t checksum_adler32(uint32_t adler, const void *bytes, size_t n); /* start: 1 */
 
 #endif
