@@ -62,10 +62,13 @@ struct picture {
 			    * which: values as stored, not scaled to 255 */
 	unsigned depth;	   /* bits of a stored sample: 1, 2, 4, 8, 16 */
 	unsigned ncolours; /* indexed: pixels are indices, channels is 1 */
-	uint8_t palette[768];
+	uint8_t palette[768], alpha[256]; /* of each colour; 255: opaque */
+	bool ids_lost; /* it was indexed, and only its colours are left */
 	struct blob *pixels;
 };
 void picture_done(struct picture *p);
+/* For people: "640 x 480 pixels, RGB, 8 bits". */
+void picture_say(const struct picture *p, struct strbuf *out);
 /* "PNG", "JPEG", "BMP", "TIFF", "WebP", "GIF", ... by magic; NULL: no image. */
 const char *picture_format(const void *bytes, size_t n);
 struct picture_limits {
@@ -88,10 +91,13 @@ struct picture_want {
 	bool boolean;	/* takes exactly {0,1} or {0,255} */
 	enum fit fit;
 };
+void picture_want_say(const struct picture_want *w, struct strbuf *out);
 /* Channels, depth and size as wanted: grey <-> RGB (RGB to grey only where
- * R=G=B, or by the usual luma when !mask), opaque alpha dropped, 8 bit never
- * becomes 16 nor 16 becomes 8 with a loss: -EINVAL with *ret_why, which says what
- * the image is and what is wanted. */
+ * R=G=B, or by the usual luma when !mask), opaque alpha dropped, values of 8 bits
+ * kept in 16; 16 bits become 8 only of a mask whose ids fit: -EINVAL with
+ * *ret_why, which says what the image is and what is wanted. 1, 2 and 4 bits
+ * become shades of 255 when !mask. Of a boolean one the values are 0 and 1 where
+ * w->bits is 1, else 0 and 255. */
 int picture_fit(const struct picture *p, const struct picture_want *w,
 		struct picture *ret_picture, char **ret_why);
 
@@ -109,6 +115,9 @@ struct pixels_out {
 };
 int raster_store(const struct picture *p, const struct norm *n, bool keep,
 		 const struct pixels_out *px, char **ret_why);
+
+/* "libpng 1.6.39, libvips 8.14.1" */
+void image_versions(struct strbuf *out);
 
 /* The CRC-32 of PNG and the Adler-32 of zlib. */
 uint32_t checksum_crc32(uint32_t crc, const void *bytes, size_t n);   /* start: 0 */
