@@ -91,6 +91,7 @@ struct stage_member {
 	char *name; /* of the dataset: "images" */
 	enum stage_role role;
 	unsigned axis;	    /* the one that grows */
+	bool grow; /* it is fixed: writer_grow() comes first, in the transaction */
 	unsigned rank;	    /* of the dataset, its dims as they are now, */
 	uint64_t dims[DT_MAX_RANK]; /* dims[axis] is N */
 	uint64_t chunk_rows; /* rows of a chunk; 0: not chunked */
