@@ -132,8 +132,7 @@ static int check_growth(struct ns *ns, const struct dataset_info *in,
 			f, r,
 			"mount with -o grow, which rewrites it growable",
 			"%s: %s", m->path, writer_why(ns->writer));
-	m->grow = true;
-	return 0;
+	return 0; /* the commit rewrites it first */
 }
 
 static int describe(struct object *o, unsigned axis, struct state *st,
@@ -333,6 +332,7 @@ static int fill(struct set_desc *d, const struct members *m,
 			r = check_growth(d->ns, dset_info(d->states[i]->dset),
 					 &d->set.members[i], f);
 	}
+	d->set.grow = d->ns->opts.grow;
 	if (r == 0)
 		d->set.rows = d->set.members[0].dims[m->axis];
 	if (r == 0)
