@@ -265,6 +265,8 @@ struct dset {
 int dset_describe(hid_t set, struct dset *d);
 /* The open dataset and its memory type, under the guard. */
 int dset_hid(struct dset *d, hid_t *ret_hid, hid_t *ret_mtype);
+/* Bytes of a chunk as it is stored; 0: it is not allocated. Under the guard. */
+int chunk_stored_size(hid_t set, const hsize_t *offset, uint64_t *ret_size);
 /* Decoded chunk in memory form, with dims as chunk_dim() says; *ret_blob NULL:
  * not allocated, all fill. */
 int chunk_get(struct dset *d, const uint64_t *scaled, struct blob **ret_blob);

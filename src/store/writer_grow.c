@@ -172,16 +172,17 @@ static void next_tile(struct growing *g)
 static int copy_chunk(struct growing *g, uint64_t *ret_bytes)
 {
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
-	hsize_t offset[DT_MAX_RANK], size = 0, file_size = 0;
+	hsize_t offset[DT_MAX_RANK], file_size = 0;
+	uint64_t size;
 	uint32_t mask = 0;
 	int r;
 
 	for (unsigned k = 0; k < g->old->info.rank; k++)
 		offset[k] = g->at[k];
-	if (H5Dget_chunk_storage_size(g->old->hid, offset, &size) < 0 ||
+	if (chunk_stored_size(g->old->hid, offset, ret_bytes) < 0 ||
 	    H5Fget_filesize(g->w->file, &file_size) < 0)
 		return writer_path_fail(g->w, g->path, "a chunk is not found");
-	*ret_bytes = size;
+	size = *ret_bytes;
 	if (size == 0)
 		return 0;
 	if (size > file_size)

@@ -214,14 +214,14 @@ static int read_old(const struct region *g, struct job *j)
 {
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
 	hid_t set = g->d->hid;
-	hsize_t offset[DT_MAX_RANK], size = 0, file_size;
+	hsize_t offset[DT_MAX_RANK], file_size;
+	uint64_t size;
 	int r;
 
 	offset_of(g, j, offset);
-	if (H5Dget_chunk_storage_size(set, offset, &size) < 0)
-		return -EIO;
-	if (size == 0)
-		return 0;
+	r = chunk_stored_size(set, offset, &size);
+	if (r < 0 || size == 0)
+		return r;
 	if (H5Fget_filesize(g->w->file, &file_size) < 0 ||
 	    (size > file_size && size > g->d->chunk_bytes))
 		return -EIO;
@@ -245,20 +245,47 @@ static int read_old_chunks(const struct region *g, size_t n)
 	return 0;
 }
 
+/* Where a chunk keeps its size and place the library does not note the new mask:
+ * it must have another size in between. */
+static int forget_mask(hid_t set, const hsize_t *offset, const struct job *j)
+{
+	CLEANUP(blob_unrefp) struct blob *longer = NULL;
+	uint64_t size;
+	int r = chunk_stored_size(set, offset, &size);
+
+	if (r < 0 || size != j->packed->size)
+		return r;
+	r = blob_new(size + 1, &longer);
+	if (r < 0)
+		return r;
+	memset(longer->data, 0, longer->size);
+	return H5Dwrite_chunk(set, H5P_DEFAULT, j->mask, offset, longer->size,
+			      longer->data) < 0
+		       ? -EIO
+		       : 0;
+}
+
+static int store_chunk(const struct region *g, const struct job *j)
+{
+	hsize_t offset[DT_MAX_RANK];
+
+	offset_of(g, j, offset);
+	if ((g->d->info.nfilters && forget_mask(g->d->hid, offset, j) < 0) ||
+	    H5Dwrite_chunk(g->d->hid, H5P_DEFAULT, j->mask, offset,
+			   j->packed->size, j->packed->data) < 0)
+		return writer_path_fail(g->w, g->d->path,
+					"a chunk can not be written");
+	return 0;
+}
+
 static int store_chunks(const struct region *g, size_t n)
 {
-	WRITER_GUARD(g->w);
-	for (size_t i = 0; i < n; i++) {
-		const struct job *j = &g->jobs[i];
-		hsize_t offset[DT_MAX_RANK];
+	int r = 0;
 
-		offset_of(g, j, offset);
-		if (H5Dwrite_chunk(g->d->hid, H5P_DEFAULT, j->mask, offset,
-				   j->packed->size, j->packed->data) < 0)
-			return writer_path_fail(g->w, g->d->path,
-						"a chunk can not be written");
-	}
-	return 0;
+	WRITER_GUARD(g->w);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = store_chunk(g, &g->jobs[i]);
+	return r;
 }
 
 static int write_group(struct region *g, size_t n)
@@ -382,11 +409,20 @@ static int write_pieces(struct region *g)
 	return r;
 }
 
+/* LZF: see forget_mask(). */
+static bool may_be_left_out(const struct dset *d)
+{
+	for (unsigned i = 0; i < d->info.nfilters; i++)
+		if (d->filters[i].id == FILTER_LZF)
+			return true;
+	return false;
+}
+
 /* A little of a chunk is left to the library, which keeps the chunk until the
  * rest has come, if it is of a size that it keeps. */
 static bool is_little(const struct region *g)
 {
-	if (g->d->chunk_bytes > LIBRARY_CACHES)
+	if (g->d->chunk_bytes > LIBRARY_CACHES || may_be_left_out(g->d))
 		return false;
 	for (unsigned i = 0; i < g->d->info.rank; i++) {
 		uint64_t tile = g->tile[i], start = g->start[i];
