@@ -5,6 +5,7 @@
 packages_build=(
 	gcc libc6-dev cmake ninja-build pkgconf
 	libfuse3-dev libhdf5-dev libdeflate-dev libjansson-dev
+	libpng-dev libvips-dev
 )
 packages_run=(fuse3)
 packages_demo=(python3-h5py python3-numpy python3-pil attr file)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "h5fs/cmd.h"
+#include "h5fs/image.h"
 
 static const char help[] =
 	"usage: h5fs [-fd] [-o OPTION,...] FILE [DIR]      mount FILE on DIR (./STEM)\n"
@@ -44,6 +45,8 @@ void cmd_print_version(void)
 	fs_versions(&s);
 	strbuf_puts(&s, ", ");
 	store_versions(&s);
+	strbuf_puts(&s, ", ");
+	image_versions(&s);
 	strbuf_printf(&s, ", jansson %s\n", jansson_version_str());
 	if (strbuf_error(&s) == 0)
 		fputs(s.buf, stdout);

@@ -25,7 +25,7 @@ static const struct {
 	[NORM_FLOAT_BYTE] = { "float-byte", 8, true, true },
 	[NORM_FLOAT_WHOLE] = { "float-whole", 8, true, true },
 	[NORM_FLOAT_MINMAX] = { "float-minmax", 8, false, true },
-	[NORM_PALETTE] = { "palette", 8, false, false },
+	[NORM_PALETTE] = { "palette", 8, true, false },
 };
 
 const char *norm_name(enum norm_kind k)

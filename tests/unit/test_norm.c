@@ -235,7 +235,7 @@ static void invertible(void)
 	CHECK(!norm_is_invertible(NORM_RANGE));
 	CHECK(!norm_is_invertible(NORM_INT_MINMAX));
 	CHECK(!norm_is_invertible(NORM_FLOAT_MINMAX));
-	CHECK(!norm_is_invertible(NORM_PALETTE));
+	CHECK(norm_is_invertible(NORM_PALETTE));
 	CHECK(!norm_is_invertible((enum norm_kind)99));
 	CHECK_STR(norm_name((enum norm_kind)99), "");
 }

@@ -6,14 +6,14 @@
 static const struct norm u8 = { .kind = NORM_U8, .bits = 8 };
 static const struct dtype u1 = { .class = DT_UINT, .size = 1 };
 
-struct picture {
+struct shown {
 	struct desc desc;
 	struct layout layout;
 	struct view_source s;
 };
 
 /* Axes of the effective shape by letter: N index, y, x, c. */
-static void init(struct picture *p, struct dset *d, const char *axes)
+static void init(struct shown *p, struct dset *d, const char *axes)
 {
 	const struct dataset_info *info = dset_info(d);
 
@@ -39,7 +39,7 @@ static void init(struct picture *p, struct dset *d, const char *axes)
 }
 
 /* The rows without their filter bytes; small pictures are one stored block. */
-static const uint8_t *raster(struct picture *p, uint64_t index)
+static const uint8_t *raster(struct shown *p, uint64_t index)
 {
 	static uint8_t out[4096];
 	uint64_t size;
@@ -72,7 +72,7 @@ static void every_order_of_axes(void)
 		uint64_t dims[4];
 		uint8_t v[36];
 		CLEANUP(dset_unrefp) struct dset *d = NULL;
-		struct picture p;
+		struct shown p;
 		const uint8_t *got;
 
 		for (unsigned k = 0; k < 4; k++)
@@ -101,7 +101,7 @@ static void flips_bands_and_bgr(void)
 				     11, 12, 13, 14, 15, 16, 17, 18 };
 	CLEANUP(dset_unrefp)
 	struct dset *d = fake_dset(&u1, 3, FAKE_DIMS(2, 2, 4), v);
-	struct picture p;
+	struct shown p;
 
 	init(&p, d, "yxc");
 	p.layout.nbands = 3;
@@ -124,7 +124,7 @@ static void crop_and_flat(void)
 	struct dset *d = fake_dset(&u1, 2, FAKE_DIMS(3, 4), v);
 	CLEANUP(dset_unrefp)
 	struct dset *e = fake_dset(&u1, 2, FAKE_DIMS(2, 6), v);
-	struct picture p;
+	struct shown p;
 
 	init(&p, d, "yx");
 	p.layout.crop[0] = 2;
@@ -167,7 +167,7 @@ static void pictures_inside_elements(void)
 	struct dset *d = fake_dset(&array, 1, FAKE_DIMS(2), v);
 	CLEANUP(dset_unrefp)
 	struct dset *e = fake_dset(&rgb, 2, FAKE_DIMS(3, 1), v);
-	struct picture p;
+	struct shown p;
 
 	init(&p, d, "Nyx");
 	CHECK(!memcmp(raster(&p, 1), v + 6, 6));
@@ -188,7 +188,7 @@ static void sizes_need_no_norm_where_the_type_tells(void)
 	struct dset *d = fake_dset(&u2, 2, FAKE_DIMS(2, 2), v);
 	CLEANUP(dset_unrefp)
 	struct dset *e = fake_dset(&i4, 2, FAKE_DIMS(1, 2), v);
-	struct picture p;
+	struct shown p;
 	uint64_t size;
 
 	init(&p, d, "yx");
@@ -213,7 +213,7 @@ static void palettes_are_colour_type_3(void)
 	CLEANUP(dset_unrefp)
 	struct dset *d = fake_dset(&u1, 2, FAKE_DIMS(2, 2), v);
 	CLEANUP(freep) char *f = NULL;
-	struct picture p;
+	struct shown p;
 	size_t n;
 
 	init(&p, d, "yx");
