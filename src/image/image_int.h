@@ -83,6 +83,11 @@ bool siblings_have_stack(const struct siblings *s, uint64_t n, uint64_t h,
 /* Once all members have been decided: for layout_label_candidates(). */
 void labels_index(struct desc_group *g);
 
+/* ---- norm.c ---- */
+/* The rule that the attribute h5fs.norm names, if the dataset's type can have it
+ * and only its values would tell; else NORM_RANGE. */
+enum norm_kind norm_stored(const struct desc *d);
+
 /* ---- rules ---- */
 /* The answer of a rule: not mine, pictures, encoded files, or certainly not
  * pictures. */

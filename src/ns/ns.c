@@ -74,26 +74,28 @@ static struct object *find_was(const struct object *o)
 		const struct child *c = g ? group_child(g, o->name) : NULL;
 
 		if (c && c->kind == CHILD_OBJECT && c->object->kind == o->kind)
-			return c->object;
+			return c->object->gone ? NULL : c->object;
 	}
 	return w;
 }
 
-void object_adopt(struct ns *ns, struct object *o)
+void object_gone(struct ns *ns, struct object *o, bool gone)
 {
-	struct object *was = find_was(o), **holder, *h;
+	pthread_rwlock_wrlock(&ns->tables);
+	for (; o; o = o->was)
+		o->gone = gone;
+	pthread_rwlock_unlock(&ns->tables);
+}
+
+/* Under the tables lock: o is what `was` was, and goes on as it. */
+static void take_over(struct ns *ns, struct object *o, struct object *was)
+{
+	struct object **holder = holder_of(ns, was->number), *h = *holder;
 	uint64_t n;
 
 	o->was = was;
-	if (!was)
-		return;
-	holder = holder_of(ns, was->number);
-	h = *holder;
-	/* a try to load the group that failed may have it, but not what has been
-	 * moved to another name since */
-	if (!h || h == o ||
-	    (h != was && (h->was != was || h->parent != o->parent ||
-			  strcmp(h->name, o->name))))
+	/* a try to load the group that failed may have it */
+	if (!h || h == o || (h != was && h->was != was))
 		return;
 	if (*holder_of(ns, o->number) == o)
 		object_number_give(ns, o->number);
@@ -105,6 +107,34 @@ void object_adopt(struct ns *ns, struct object *o)
 	__atomic_fetch_add(&o->gen->lookups, n, __ATOMIC_ACQ_REL);
 	if (h->ephemerals)
 		eph_rebase(ns, h, o);
+}
+
+void object_adopt(struct ns *ns, struct object *o)
+{
+	struct object *was = find_was(o);
+
+	o->was = was;
+	if (was)
+		take_over(ns, o, was);
+}
+
+void object_moved(struct ns *ns, struct object *was, uint64_t dir,
+		  const char *name)
+{
+	CLEANUP(pin_done) struct pin p = { 0 };
+	const struct child *c;
+
+	if (pin_get(ns, dir, &p) < 0 ||
+	    group_load(ns, p.object, GROUP_ENTRIES) < 0)
+		return;
+	c = group_child(p.object->group, name);
+	if (!c || c->kind != CHILD_OBJECT || c->object->kind != was->kind)
+		return;
+	pthread_rwlock_wrlock(&ns->tables);
+	/* unless the kernel has already learned of it by a number of its own */
+	if (!c->object->was && !c->object->lookups && !c->object->ephemerals)
+		take_over(ns, c->object, was);
+	pthread_rwlock_unlock(&ns->tables);
 }
 
 int object_new(struct ns *ns, struct gen *gen, enum object_kind kind,

@@ -85,6 +85,7 @@ struct object {
 	uint32_t ephemerals; /* slots that name it; under ns.tables */
 	uint64_t lookups;    /* atomic: what the kernel holds of its nodes */
 	struct object *was;  /* the same in a superseded generation, or NULL */
+	bool gone;	     /* under ns.tables: not to be taken for a later one */
 	uint64_t serial; /* never used twice, as the number is */
 	enum object_kind kind;
 	struct gen *gen;
@@ -102,6 +103,10 @@ struct object {
 	uint32_t rank;
 	bool directory;	       /* D/ exists */
 	bool row_member;       /* a value a row, for xattrs of samples */
+	bool in_rows;	       /* may belong to a row set: axis 0 is its rows */
+	bool leads_rows;       /* and makes one of the datasets beside it */
+	bool grows;	       /* along axis 0 */
+	uint8_t splits;	       /* train, test, val in its name */
 	bool row_files;	       /* D/000000.npy */
 	bool is_labels;	       /* of a set beside it */
 	bool labelled;	       /* a label dataset was found by name and shape */
@@ -324,6 +329,11 @@ void object_free(struct object *o);
 /* Under the tables lock: o takes over the number, the references and the
  * ephemerals of what it was. */
 void object_adopt(struct ns *ns, struct object *o);
+/* It is being removed, or moved: what comes to be under its path is another one. */
+void object_gone(struct ns *ns, struct object *o, bool gone);
+/* An object of a superseded generation is now the child `name` of dir. */
+void object_moved(struct ns *ns, struct object *was, uint64_t dir,
+		  const char *name);
 /* Under the tables lock. */
 void object_number_give(struct ns *ns, uint32_t number);
 
@@ -570,6 +580,8 @@ int query_run(struct object *g, const char *expr, struct ephemeral *ret);
 
 /* ---- rowset.c ---- */
 int rowset_find(struct object *g, struct group *grp);
+/* Have two datasets as many rows, of the same split? */
+bool rowset_same(const struct object *a, const struct object *b);
 
 /* ---- rownames.c ---- */
 /* The member that holds the names; NULL: there is none. */

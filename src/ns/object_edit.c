@@ -123,6 +123,24 @@ static int has_pending(struct ns *ns, const struct pin *dir, const char *name,
 	return r == -ENOENT ? 0 : r;
 }
 
+/* A transaction after which the object is not where it was. */
+static int transact_gone(struct ns *ns, const struct subject *s,
+			 int (*act)(void *arg, struct writer *w,
+				    struct refusal *f),
+			 void *arg)
+{
+	struct object *o =
+		s->child->kind == CHILD_OBJECT ? s->child->object : NULL;
+	int r;
+
+	if (o)
+		object_gone(ns, o, true);
+	r = ns_transact(ns, s->path, act, arg);
+	if (r < 0 && o)
+		object_gone(ns, o, false);
+	return r;
+}
+
 /* ---- removing ---- */
 
 static int check_removal(struct ns *ns, const struct pin *dir,
@@ -162,7 +180,7 @@ int object_remove(struct ns *ns, const struct pin *dir, const char *name,
 	if (r < 0)
 		return r;
 	shown_names(dir->object->group, s.child->name, &names);
-	r = ns_transact(ns, s.path, act_unlink, s.path);
+	r = transact_gone(ns, &s, act_unlink, s.path);
 	if (r == 0)
 		tell_names(ns, ino, &names);
 	return r;
@@ -236,10 +254,12 @@ int object_rename(struct ns *ns, const struct pin *dir, const char *name,
 	if (r < 0)
 		return r;
 	shown_names(dir->object->group, s.child->name, &names);
-	r = ns_transact(ns, s.path, act_move,
-			&(struct move){ s.path, new_path });
+	r = transact_gone(ns, &s, act_move, &(struct move){ s.path, new_path });
 	if (r < 0)
 		return r;
+	if (s.child->kind == CHILD_OBJECT)
+		object_moved(ns, s.child->object, to_ino,
+			     strrchr(new_path, '/') + 1);
 	/* the kernel has moved what it knew by the old path */
 	ns_changed_name(ns, to_ino, new_name);
 	tell_names(ns, from_ino, &names);
