@@ -131,6 +131,7 @@ PY
 	h5_make d.h5 images:u8:4x16x16x3
 	refuses 1 '*/nothing*' -o layout=/nothing:none d.h5 "$MNT"
 	refuses 1 '*/img/\**' -o 'range=/img/*:0:1' d.h5 "$MNT"
+	refuses 1 '*rows=/images*no group*' -o rows=/images d.h5 "$MNT"
 	not_mounted "$MNT"
 }
 
