@@ -139,7 +139,7 @@ PY
 	for n in images.by-class images.nrrd .attrs .h5fs 'images[0:2].npy'; do
 		[ -e "$MNT/$n" ] || { echo "no $n"; false; }
 	done
-	ls_is "$MNT/.h5fs" status errors metrics
+	ls_is "$MNT/.h5fs" status errors metrics control
 	assert_eq "$(find "$MNT" -name '*.png' | wc -l)" 6
 	assert_errno ENOENT stat "$MNT/images/000006.png"
 	assert_errno ENOENT stat "$MNT/images/6.png"
