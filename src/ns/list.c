@@ -372,6 +372,24 @@ static int list_query(struct lister *l, const struct pin *p, uint64_t from)
 	return 0;
 }
 
+/* Under the tables lock: where a listing that began in the generation of this tag
+ * goes on. One that a commit of this mount has superseded lives on as the next, and
+ * may be gone. */
+static struct gen *find_tagged(struct ns *ns, uint64_t tag)
+{
+	struct gen *alive = ns->gen;
+
+	for (struct gen *g = ns->gen; g; g = g->next) {
+		if (!g->superseded)
+			alive = g;
+		if (gen_tag(g) == tag)
+			return alive;
+	}
+	return ns->writer && !__atomic_load_n(&ns->detached, __ATOMIC_ACQUIRE)
+		       ? ns->gen
+		       : NULL;
+}
+
 /* The root is the current generation's: a listing of it that FILE's change
  * overtakes goes on in the generation where it began, or there would be names
  * in it twice and names missing. Inodes of old are not given away. -ESTALE: that
@@ -381,16 +399,15 @@ static int go_on(struct lister *l, struct pin *p, uint64_t *from)
 {
 	uint64_t tag = *from & ((uint64_t)TAG_MASK << TAG_SHIFT);
 	struct gen *gen;
+	bool current;
 
 	l->tag = gen_tag(p->gen);
-	if (*from == 0 || tag == l->tag || l->ns->writer) {
-		*from &= ~tag;
+	*from &= ~tag;
+	if (*from == 0 || tag == l->tag)
 		return 0;
-	}
 	pthread_rwlock_rdlock(&l->ns->tables);
-	gen = l->ns->gen;
-	while (gen && gen_tag(gen) != tag)
-		gen = gen->next;
+	gen = find_tagged(l->ns, tag);
+	current = gen == l->ns->gen;
 	if (gen)
 		__atomic_fetch_add(&gen->users, 1, __ATOMIC_ACQ_REL);
 	pthread_rwlock_unlock(&l->ns->tables);
@@ -399,9 +416,8 @@ static int go_on(struct lister *l, struct pin *p, uint64_t *from)
 	pin_done(p);
 	p->gen = gen;
 	p->object = gen->root;
-	l->tag = tag;
-	l->want_stat = false;
-	*from &= ~tag;
+	l->tag = gen_tag(gen);
+	l->want_stat = l->want_stat && current;
 	return 0;
 }
 
