@@ -79,7 +79,8 @@ static bool is_writer(int pid, const struct stat *st)
 	return found;
 }
 
-int holder_writer(const struct stat *st)
+/* *ret_some: one that has it open with a lock, if that is all that can be seen. */
+static int find_writer(const struct stat *st, int *ret_some)
 {
 	FILE *f = fopen("/proc/locks", "re");
 	struct lock_line l;
@@ -95,5 +96,21 @@ int holder_writer(const struct stat *st)
 	}
 	if (f)
 		fclose(f);
+	*ret_some = some;
+	return pid;
+}
+
+int holder_writer(const struct stat *st)
+{
+	int some, pid = find_writer(st, &some);
+
 	return pid ? pid : some;
+}
+
+int store_writer_of(const char *path)
+{
+	struct stat st;
+	int some;
+
+	return stat(path, &st) < 0 ? 0 : find_writer(&st, &some);
 }
