@@ -91,6 +91,7 @@ struct picture_want {
 	bool boolean;	/* takes exactly {0,1} or {0,255} */
 	enum fit fit;
 };
+/* The same of what is wanted. */
 void picture_want_say(const struct picture_want *w, struct strbuf *out);
 /* Channels, depth and size as wanted: grey <-> RGB (RGB to grey only where
  * R=G=B, or by the usual luma when !mask), opaque alpha dropped, values of 8 bits

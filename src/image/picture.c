@@ -114,7 +114,7 @@ int picture_begin(struct decoding *d, uint64_t width, uint64_t height,
 	    bytes > d->max_bytes)
 		return picture_why(d->ret_why, -EFBIG,
 				   "%s of %llu x %llu pixels, %u channel%s of "
-				   "%u bits: more than is decoded",
+				   "%u bits: too large",
 				   d->format, (unsigned long long)width,
 				   (unsigned long long)height, channels,
 				   channels == 1 ? "" : "s", bits);
