@@ -565,6 +565,34 @@ static void J7_only_the_tail_of_its_own_file_is_cut(void)
 	CHECK_EQ(sim.files[0].size, END + 510);
 }
 
+static void J7_what_others_appended_is_not_cut(void)
+{
+	static struct sim_bytes want;
+	static struct sim_disk d, lost;
+	enum recovery recovery;
+	struct journal *j;
+	uint64_t tag;
+
+	make_first();
+	want = first.files[0];
+	j = open_journal(0);
+	write_some(j, &want);
+	commit(j, &want, 5, want.size);
+	journal_close(j);
+	d = sim;
+	memset(d.files[0].p + want.size, 'x', 100); /* between two sessions */
+	want.size = d.files[0].size = want.size + 100;
+	memcpy(want.p, d.files[0].p, want.size);
+	sim_start(&d);
+	j = open_journal(5);
+	CHECK_EQ(journal_pwrite(j, "tail", 4, want.size), 0);
+	journal_close(j);
+	sim_power_lost(&d, sim_nops, 0, &lost);
+	sim_start(&lost);
+	CHECK_EQ(recover(&recovery, &tag), 0);
+	check_equal(&sim.files[0], &want);
+}
+
 static void J7_a_marked_file_without_a_log_is_refused(void)
 {
 	enum recovery recovery;
@@ -816,6 +844,7 @@ int main(void)
 	RUN(J6_a_log_of_a_file_that_was_changed_is_set_aside);
 	RUN(J6_what_was_applied_already_is_not_applied_again);
 	RUN(J7_only_the_tail_of_its_own_file_is_cut);
+	RUN(J7_what_others_appended_is_not_cut);
 	RUN(J7_a_marked_file_without_a_log_is_refused);
 	RUN(J8_J9_an_error_anywhere);
 	RUN(J9_an_error_is_kept_until_the_abort);
