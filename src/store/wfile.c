@@ -207,6 +207,7 @@ int wfile_close(struct writer *w)
 
 	if (file < 0)
 		return 0;
+	writer_datasets_close(w);
 	w->file = -1;
 	return H5Fclose(file) < 0 ? -EIO : 0;
 }
