@@ -348,6 +348,11 @@ bool journal_is_dirty(const struct journal *j)
 	return j->state != OPEN;
 }
 
+int journal_error(const struct journal *j)
+{
+	return j->state == FAILED ? -EIO : j->error;
+}
+
 /* ---- the arrows ---- */
 
 static int sync_tail(struct journal *j, uint64_t end)
@@ -481,7 +486,7 @@ int journal_forget(struct journal *j)
 	return 0;
 }
 
-int journal_abort(struct journal *j)
+int journal_abort(struct journal *j, bool untouched)
 {
 	int r = 0;
 
@@ -495,7 +500,7 @@ int journal_abort(struct journal *j)
 		r = empty_log(j, j->slot.tag);
 	else if (j->log_end > LOG_RECORDS && j->log >= 0)
 		(void)journal_io->ftruncate(j->log, LOG_RECORDS);
-	if (r == 0 && j->size > j->end &&
+	if (r == 0 && !untouched && j->size > j->end &&
 	    journal_io->ftruncate(j->f.fd, (off_t)j->end) < 0)
 		r = -errno;
 	if (r < 0)
