@@ -229,7 +229,8 @@ int slog_append(struct slog *l, uint32_t kind, const struct strbuf *head,
 		    h.size > INT64_MAX / 2)
 			return -EFBIG;
 	h.crc = slog_crc_begin(l->salt, &h);
-	h.crc = checksum_crc32(h.crc, head->buf, head->len);
+	if (head->len)
+		h.crc = checksum_crc32(h.crc, head->buf, head->len);
 	for (size_t i = 0; i < nparts; i++) {
 		r = part_each(&parts[i], &h.crc, NULL);
 		if (r < 0)
