@@ -68,9 +68,11 @@ struct json_t; /* jansson's */
 /* Reads DIR/.h5fs/status; tells why not (1). ret_text may be NULL. */
 int ask_status(const char *dir, struct json_t **ret_status,
 	       struct blob **ret_text);
-/* Has the mount on DIR do what `command` says, and prints what is still staged
- * then; or tells why not. Exit status. */
-int ask(const char *dir, const char *command, size_t n);
+/* Has the mount on DIR do what `command` says; tells why not. path: what it is
+ * about, or NULL. Exit status. */
+int ask(const char *dir, const char *path, const char *command, size_t n);
+/* Prints what is still staged. Exit status. */
+int ask_staged(const char *dir);
 
 /* ---- sandbox.c ---- */
 /* From here on this process (and threads to come) can only read, and only what
@@ -92,13 +94,13 @@ void notify_stopping(void);
 
 /* ---- channel.c: messages between supervisor and daemon ---- */
 enum channel_kind {
-	CHANNEL_FAILED = 'F', /* up: text is why */
-	CHANNEL_OPENED = 'O', /* up: to be mounted; text is for people */
+	CHANNEL_FAILED = 'F',	 /* up: text is why */
+	CHANNEL_OPENED = 'O',	 /* up: to be mounted; text is for people */
 	CHANNEL_OPENED_RO = 'o', /* up: the same, read-only */
-	CHANNEL_MOUNT = 'M',  /* down: with the descriptor */
-	CHANNEL_READY = 'R',  /* up */
-	CHANNEL_IDLE = 'I',   /* up */
-	CHANNEL_ENDING = 'E', /* up: serves no more, but has to commit */
+	CHANNEL_MOUNT = 'M',	 /* down: with the descriptor */
+	CHANNEL_READY = 'R',	 /* up */
+	CHANNEL_IDLE = 'I',	 /* up */
+	CHANNEL_ENDING = 'E',	 /* up: serves no more, but has to commit */
 };
 #define CHANNEL_TEXT_MAX 32768 /* longer text is cut */
 int channel_send(int sock, enum channel_kind kind, const char *text, int fd);

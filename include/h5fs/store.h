@@ -213,6 +213,9 @@ struct writer_options {
  * in FILE says that a writer had it open. */
 int writer_open(const char *path, const struct writer_options *o,
 		struct writer **ret_writer, char **ret_why);
+/* The process that has FILE open as its writer; 0: none, or it may not be looked
+ * at. For messages. */
+int store_writer_of(const char *path);
 /* Aborts what is not committed. */
 void writer_close(struct writer *w);
 DEFINE_CLEANUP(struct writer *, writer_close)

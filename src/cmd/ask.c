@@ -93,7 +93,7 @@ static void print_waiting(const json_t *list)
 	}
 }
 
-static int print_staged(const char *dir)
+int ask_staged(const char *dir)
 {
 	const json_t *staged;
 	json_int_t rows, waiting;
@@ -118,19 +118,12 @@ static int print_staged(const char *dir)
 }
 
 /* The mount knows more than an errno says. */
-static int fail(const char *dir, int r)
+static int commit_failed(const char *dir, int r)
 {
-	const char *why = NULL;
+	const char *why;
 	json_t *status;
 	int exit_status;
 
-	if (r == -EROFS || r == -ENOENT || r == -ENOTDIR || r == -ENOTCONN) {
-		if (ask_status(dir, &status, NULL))
-			return 1;
-		json_decref(status);
-		return cmd_fail(dir, r == -EROFS ? "mounted read-only"
-						 : strerror(-r));
-	}
 	if (ask_status(dir, &status, NULL))
 		return 1;
 	why = json_string_value(json_object_get(
@@ -140,9 +133,24 @@ static int fail(const char *dir, int r)
 	return exit_status;
 }
 
-int ask(const char *dir, const char *command, size_t n)
+int ask(const char *dir, const char *path, const char *command, size_t n)
 {
+	struct blob *text = NULL;
+	json_t *status;
 	int r = send_command(dir, command, n);
 
-	return r < 0 ? fail(dir, r) : print_staged(dir);
+	if (r == 0)
+		return 0;
+	/* is it a mount at all? */
+	if (ask_status(dir, &status, &text))
+		return 1;
+	json_decref(status);
+	blob_unref(text);
+	if (r == -EROFS)
+		return cmd_fail(dir, "mounted read-only");
+	if (!path)
+		return commit_failed(dir, r);
+	return cmd_fail(path, r == -ENOENT || r == -EINVAL ? "not staged"
+			      : r == -EBUSY ? "it is being committed"
+					    : strerror(-r));
 }

@@ -17,5 +17,6 @@ int cmd_commit(int argc, char **argv)
 	cmd_options_init(&o);
 	if (cmd_line_parse(&line, argc, argv, &o, &status) < 0)
 		return status;
-	return ask(argv[optind], command, sizeof(command) - 1);
+	status = ask(argv[optind], NULL, command, sizeof(command) - 1);
+	return status ? status : ask_staged(argv[optind]);
 }

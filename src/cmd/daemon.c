@@ -4,6 +4,7 @@
  * supervisor does that. */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 
 #include "h5fs/cmd.h"
@@ -74,6 +75,23 @@ static void on_ending(void *arg)
 	(void)channel_send(s->sock, CHANNEL_ENDING, NULL, -1);
 }
 
+/* One mount at a time may write. Once confined this process can not see which
+ * other it is. */
+static int refuse_second(struct served *s)
+{
+	int pid = store_writer_of(s->job->file);
+	char text[128];
+
+	if (pid <= 0)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "is mounted for writing by process %d; -o ro reads what that "
+		 "commits",
+		 pid);
+	(void)channel_send(s->sock, CHANNEL_FAILED, text, -1);
+	return -EBUSY;
+}
+
 static int open_file(struct served *s, struct ns **ret_ns)
 {
 	struct ns_options *o = &s->job->options->ns;
@@ -82,6 +100,8 @@ static int open_file(struct served *s, struct ns **ret_ns)
 
 	if (o->mode == NS_RO)
 		recover_apart(s->job->file, s->job->shown, o);
+	else if (refuse_second(s) < 0)
+		return -EBUSY;
 	if (s->job->options->sandbox)
 		sandbox_enter(s->job->file, o);
 	r = ns_open(s->job->file, o, ret_ns, &why);

@@ -32,8 +32,21 @@ static int path_in_mount(const char *dir, const char *path, struct strbuf *out)
 	return strbuf_error(out);
 }
 
+static int discard(const char *dir, const char *path)
+{
+	CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
+	int r;
+
+	strbuf_put(&command, "discard", sizeof("discard"));
+	r = path_in_mount(dir, path, &command);
+	return r < 0 ? cmd_fail(path, r == -ENOENT ? "not in this mount"
+						   : strerror(-r))
+		     : ask(dir, path, command.buf, command.len);
+}
+
 int cmd_discard(int argc, char **argv)
 {
+	static const char all[] = "discard\n";
 	static const struct cmd_line line = {
 		.short_options = "",
 		.min = 1,
@@ -41,7 +54,6 @@ int cmd_discard(int argc, char **argv)
 		.usage = "discard DIR [PATH...]",
 	};
 	CLEANUP(cmd_options_done) struct cmd_options o;
-	CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
 	const char *dir;
 	int status = 1;
 
@@ -49,16 +61,8 @@ int cmd_discard(int argc, char **argv)
 	if (cmd_line_parse(&line, argc, argv, &o, &status) < 0)
 		return status;
 	dir = argv[optind];
-	strbuf_puts(&command, "discard");
-	for (int i = optind + 1; i < argc; i++) {
-		int r;
-
-		strbuf_putc(&command, '\0');
-		r = path_in_mount(dir, argv[i], &command);
-		if (r < 0)
-			return cmd_fail(argv[i], strerror(-r));
-	}
-	if (argc - optind == 1)
-		strbuf_putc(&command, '\n');
-	return ask(dir, command.buf, command.len);
+	status = argc - optind == 1 ? ask(dir, NULL, all, sizeof(all) - 1) : 0;
+	for (int i = optind + 1; i < argc && !status; i++)
+		status = discard(dir, argv[i]);
+	return status ? status : ask_staged(dir);
 }

@@ -160,6 +160,7 @@ static void allow_writing(const struct ruleset *rules, const char *file,
 {
 	const char *tmp = getenv("TMPDIR");
 
+	allow(rules, "/proc/locks", FS_READ); /* who has FILE locked */
 	allow_directory_of(rules, file, FS_WRITE);
 	if (o->stage_dir)
 		allow(rules, o->stage_dir, FS_WRITE);

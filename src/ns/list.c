@@ -51,27 +51,51 @@ static int give(struct lister *l, struct ns_dirent *d, const struct object *o)
 
 /* ---- groups ---- */
 
+#define NAMES_A_PAGE 256
+
+/* One page of names that come after *after, at position *at; gives those from
+ * `want` on. 1: there are no more, or the receiver has had enough. */
+static int list_page(struct lister *l, const struct pin *p, uint64_t base,
+		     uint64_t want, char **after, uint64_t *at)
+{
+	struct stage_names names = { 0 };
+	int r = pending_names(l->ns, p, *after, NAMES_A_PAGE, &names);
+	bool last = r < 0 || names.count < NAMES_A_PAGE;
+
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		struct ns_dirent d = { .name = names.names[i],
+				       .next = base + *at + 1 };
+
+		if (*at >= want &&
+		    pending_type(l->ns, p, d.name, &d.type, &d.st_ino) == 0) {
+			d.entry.st.st_ino = d.st_ino;
+			d.entry.st.st_mode = d.type;
+			r = give(l, &d, p->object);
+		}
+		if (r)
+			break;
+		free(*after);
+		*after = TAKE(names.names[i]);
+		++*at;
+	}
+	stage_names_done(&names);
+	return r == -ENOENT ? 1 : r == 0 ? last : r;
+}
+
 /* Behind `base` entries of other kinds. */
 static int list_pending(struct lister *l, const struct pin *p, uint64_t base,
 			uint64_t from)
 {
-	struct stage_names names = { 0 };
-	int r = pending_names(l->ns, p, &names);
+	uint64_t dir = node_ino(p->node), want = from > base ? from - base : 0;
+	CLEANUP(freep) char *after = NULL;
+	uint64_t at;
+	int r = mark_find(l->ns, dir, want, &after, &at);
 
-	for (uint64_t i = from > base ? from - base : 0;
-	     r == 0 && i < names.count; i++) {
-		struct ns_dirent d = { .name = names.names[i],
-				       .next = base + i + 1 };
-
-		/* gone meanwhile */
-		if (pending_type(l->ns, p, d.name, &d.type, &d.st_ino) < 0)
-			continue;
-		d.entry.st.st_ino = d.st_ino;
-		d.entry.st.st_mode = d.type;
-		r = give(l, &d, p->object);
-	}
-	stage_names_done(&names);
-	return r == -ENOENT || r > 0 ? 0 : r;
+	while (r == 0)
+		r = list_page(l, p, base, want, &after, &at);
+	if (after)
+		mark_put(l->ns, dir, at, after);
+	return r < 0 ? r : 0;
 }
 
 static int list_group(struct lister *l, const struct pin *p, uint64_t from)
@@ -348,6 +372,24 @@ static int list_query(struct lister *l, const struct pin *p, uint64_t from)
 	return 0;
 }
 
+/* Under the tables lock: where a listing that began in the generation of this tag
+ * goes on. One that a commit of this mount has superseded lives on as the next, and
+ * may be gone. */
+static struct gen *find_tagged(struct ns *ns, uint64_t tag)
+{
+	struct gen *alive = ns->gen;
+
+	for (struct gen *g = ns->gen; g; g = g->next) {
+		if (!g->superseded)
+			alive = g;
+		if (gen_tag(g) == tag)
+			return alive;
+	}
+	return ns->writer && !__atomic_load_n(&ns->detached, __ATOMIC_ACQUIRE)
+		       ? ns->gen
+		       : NULL;
+}
+
 /* The root is the current generation's: a listing of it that FILE's change
  * overtakes goes on in the generation where it began, or there would be names
  * in it twice and names missing. Inodes of old are not given away. -ESTALE: that
@@ -357,16 +399,15 @@ static int go_on(struct lister *l, struct pin *p, uint64_t *from)
 {
 	uint64_t tag = *from & ((uint64_t)TAG_MASK << TAG_SHIFT);
 	struct gen *gen;
+	bool current;
 
 	l->tag = gen_tag(p->gen);
-	if (*from == 0 || tag == l->tag || l->ns->writer) {
-		*from &= ~tag;
+	*from &= ~tag;
+	if (*from == 0 || tag == l->tag)
 		return 0;
-	}
 	pthread_rwlock_rdlock(&l->ns->tables);
-	gen = l->ns->gen;
-	while (gen && gen_tag(gen) != tag)
-		gen = gen->next;
+	gen = find_tagged(l->ns, tag);
+	current = gen == l->ns->gen;
 	if (gen)
 		__atomic_fetch_add(&gen->users, 1, __ATOMIC_ACQ_REL);
 	pthread_rwlock_unlock(&l->ns->tables);
@@ -375,9 +416,8 @@ static int go_on(struct lister *l, struct pin *p, uint64_t *from)
 	pin_done(p);
 	p->gen = gen;
 	p->object = gen->root;
-	l->tag = tag;
-	l->want_stat = false;
-	*from &= ~tag;
+	l->tag = gen_tag(gen);
+	l->want_stat = l->want_stat && current;
 	return 0;
 }
 

@@ -513,8 +513,6 @@ static int lookup_once(struct ns *ns, uint64_t parent, const char *name,
 	__atomic_fetch_add(&p.gen->users, 1, __ATOMIC_ACQ_REL);
 	if (node.object == 0) {
 		found.object = p.gen->root;
-	} else if (node.object >= NODE_EPHEMERAL) {
-		found.object = p.object;
 	} else {
 		CLEANUP(pin_done) struct pin again = { 0 };
 

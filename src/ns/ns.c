@@ -428,6 +428,7 @@ int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,
 	pthread_mutex_init(&ns->control, NULL);
 	pthread_mutex_init(&ns->commit, NULL);
 	pthread_mutex_init(&ns->told, NULL);
+	pthread_mutex_init(&ns->marks_lock, NULL);
 	ns->nobjects = 1; /* 0 is the current root */
 	ns->eph_free = UINT32_MAX;
 	ns->started_ms = now_ms();
@@ -475,6 +476,7 @@ void ns_close(struct ns *ns)
 	stage_close(ns->stage);
 	writer_close(ns->writer); /* after the stores beside it */
 	commit_done(ns);
+	marks_done(ns);
 	free(ns->mode_why);
 	free(ns->recovered);
 	free(ns->free_numbers);
@@ -493,6 +495,7 @@ void ns_close(struct ns *ns)
 	pthread_mutex_destroy(&ns->control);
 	pthread_mutex_destroy(&ns->commit);
 	pthread_mutex_destroy(&ns->told);
+	pthread_mutex_destroy(&ns->marks_lock);
 	free(ns->file);
 	free(ns);
 }

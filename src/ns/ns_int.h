@@ -246,6 +246,11 @@ struct label_store { /* labels=PATH:FILE:LABELS */
 	struct store *store;
 };
 
+struct list_mark { /* in directory dir, `at` entries in: behind this name */
+	uint64_t dir, at;
+	char *after;
+};
+
 #define OBJECT_PAGE 4096u
 struct ns {
 	char *file;
@@ -292,6 +297,10 @@ struct ns {
 	int64_t next_commit_ms; /* not before */
 	char *commit_why; /* under told: why the last one failed; or NULL */
 	struct write_side *write; /* write.c: open files */
+
+	pthread_mutex_t marks_lock; /* what follows */
+	struct list_mark marks[32];
+	size_t next_mark;
 
 	pthread_mutex_t told; /* what follows */
 	struct ns_changes changes;
@@ -491,10 +500,10 @@ int pending_stat(struct ns *ns, const struct pin *p, struct stat *ret_st);
 int pending_readlink(struct ns *ns, const struct pin *p, char **ret_target);
 /* The whole file. */
 int pending_bytes(struct ns *ns, const struct pin *p, struct blob **ret_bytes);
-/* Names in a pending directory, or of those in a group; and what one of them is.
- * -ENOENT: there are none. */
-int pending_names(struct ns *ns, const struct pin *dir,
-		  struct stage_names *ret_names);
+/* Names after `after` in a pending directory, or of those in a group; and what one
+ * of them is. -ENOENT: there are none. */
+int pending_names(struct ns *ns, const struct pin *dir, const char *after,
+		  size_t max, struct stage_names *ret_names);
 int pending_type(struct ns *ns, const struct pin *dir, const char *name,
 		 mode_t *ret_type, uint64_t *ret_st_ino);
 /* Attributes; names without "user.". */
@@ -585,6 +594,14 @@ struct ephemeral *eph_find(struct ns *ns, uint32_t slot);
 void eph_free_all(struct ns *ns);
 /* Under the tables lock: slots that name `from` name `to` from now on. */
 void eph_rebase(struct ns *ns, struct object *from, struct object *to);
+
+/* ---- marks.c: for listings in order of names ---- */
+/* The name that the last remembered position at or before `at` is behind (the
+ * caller frees it), and that position; NULL, 0: start at the first. */
+int mark_find(struct ns *ns, uint64_t dir, uint64_t at, char **ret_after,
+	      uint64_t *ret_at);
+void mark_put(struct ns *ns, uint64_t dir, uint64_t at, const char *after);
+void marks_done(struct ns *ns);
 
 /* ---- query.c ---- */
 int query_run(struct object *g, const char *expr, struct ephemeral *ret);

@@ -197,8 +197,8 @@ int pending_readlink(struct ns *ns, const struct pin *p, char **ret_target)
 
 /* ---- listing ---- */
 
-int pending_names(struct ns *ns, const struct pin *dir,
-		  struct stage_names *ret_names)
+int pending_names(struct ns *ns, const struct pin *dir, const char *after,
+		  size_t max, struct stage_names *ret_names)
 {
 	CLEANUP(freep) char *path = NULL;
 	int r;
@@ -210,7 +210,7 @@ int pending_names(struct ns *ns, const struct pin *dir,
 		return r;
 	if (strlen(path) > 1)
 		path[strlen(path) - 1] = 0;
-	return tree_list(ns->stage, path, NULL, SIZE_MAX, ret_names);
+	return tree_list(ns->stage, path, after, max, ret_names);
 }
 
 int pending_type(struct ns *ns, const struct pin *dir, const char *name,

@@ -348,6 +348,11 @@ bool journal_is_dirty(const struct journal *j)
 	return j->state != OPEN;
 }
 
+int journal_error(const struct journal *j)
+{
+	return j->state == FAILED ? -EIO : j->error;
+}
+
 /* ---- the arrows ---- */
 
 static int sync_tail(struct journal *j, uint64_t end)
@@ -361,6 +366,25 @@ static int sync_tail(struct journal *j, uint64_t end)
 	if (!j->tail_synced && journal_io->fdatasync(j->f.fd) < 0)
 		return -errno;
 	j->tail_synced = true;
+	return 0;
+}
+
+/* A file with holes: what will be written into them must find room. */
+static int need_room(struct journal *j)
+{
+	const struct extent *x;
+	struct stat st;
+
+	if (journal_io->fstat(j->f.fd, &st) < 0)
+		return -errno;
+	if (st.st_blocks * 512 >= st.st_size)
+		return 0;
+	for (x = extents_find(&j->extents, 0); x;
+	     x = extents_find(&j->extents, x->addr + x->len))
+		if (journal_io->fallocate(j->f.fd, FALLOC_FL_KEEP_SIZE,
+					  (off_t)x->addr, (off_t)x->len) < 0 &&
+		    errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
+			return -errno;
 	return 0;
 }
 
@@ -429,6 +453,8 @@ int journal_log(struct journal *j, uint64_t tag, uint64_t end)
 	if (r == 0 && j->commit.byte == JOURNAL_MARK)
 		r = -EINVAL;
 	if (r == 0)
+		r = need_room(j);
+	if (r == 0)
 		r = sync_tail(j, end); /* J4 */
 	if (r == 0)
 		r = write_commit(j);
@@ -481,7 +507,7 @@ int journal_forget(struct journal *j)
 	return 0;
 }
 
-int journal_abort(struct journal *j)
+int journal_abort(struct journal *j, bool untouched)
 {
 	int r = 0;
 
@@ -495,7 +521,7 @@ int journal_abort(struct journal *j)
 		r = empty_log(j, j->slot.tag);
 	else if (j->log_end > LOG_RECORDS && j->log >= 0)
 		(void)journal_io->ftruncate(j->log, LOG_RECORDS);
-	if (r == 0 && j->size > j->end &&
+	if (r == 0 && !untouched && j->size > j->end &&
 	    journal_io->ftruncate(j->f.fd, (off_t)j->end) < 0)
 		r = -errno;
 	if (r < 0)

@@ -18,6 +18,7 @@ struct io_ops {
 	int (*fsync)(int fd);
 	int (*fdatasync)(int fd);
 	int (*ftruncate)(int fd, off_t size);
+	int (*fallocate)(int fd, int mode, off_t at, off_t n);
 	int (*mkdir)(const char *path, mode_t mode);
 	int (*rmdir)(const char *path);
 	int (*rename)(const char *from, const char *to);
@@ -88,6 +89,7 @@ int journal_pread(struct journal *j, void *buf, size_t n, uint64_t addr);
 /* Length as written to; of FILE itself. */
 uint64_t journal_size(const struct journal *j);
 bool journal_is_dirty(const struct journal *j);
+int journal_error(const struct journal *j); /* the sticky one; 0: none */
 
 /* A commit is made of three arrows. The first: what is needed to finish it is on
  * the disk; FILE will have length `end`. */
@@ -96,8 +98,9 @@ int journal_log(struct journal *j, uint64_t tag, uint64_t end);
 int journal_apply(struct journal *j);
 /* The log is emptied; *after* an error FILE is as committed all the same. */
 int journal_forget(struct journal *j);
-/* Instead of any of these: FILE as it was. -EIO after journal_apply() failed. */
-int journal_abort(struct journal *j);
+/* Instead of any of these: FILE as it was, or untouched when somebody else has
+ * changed it meanwhile. -EIO after journal_apply() failed. */
+int journal_abort(struct journal *j, bool untouched);
 /* Removes the log of a closed journal, and the directory if that is empty. */
 void journal_remove(const char *side);
 

@@ -282,6 +282,21 @@ static herr_t copy_attr(hid_t obj, const char *name, const H5A_info_t *ai,
 	return r;
 }
 
+static int copy_comment(struct growing *g)
+{
+	ssize_t n = H5Oget_comment(g->old->hid, NULL, 0);
+	CLEANUP(freep) char *text = n > 0 ? malloc((size_t)n + 1) : NULL;
+
+	if (n <= 0)
+		return 0;
+	if (!text)
+		return -ENOMEM;
+	return H5Oget_comment(g->old->hid, text, (size_t)n + 1) < 0 ||
+			       H5Oset_comment(g->new, text) < 0
+		       ? -EIO
+		       : 0;
+}
+
 static int finish(struct growing *g)
 {
 	struct writer *w = g->w;
@@ -293,7 +308,8 @@ static int finish(struct growing *g)
 	if (lcpl < 0)
 		return -ENOMEM;
 	if (H5Aiterate2(g->old->hid, H5_INDEX_NAME, H5_ITER_NATIVE, &at,
-			copy_attr, &g->new) < 0)
+			copy_attr, &g->new) < 0 ||
+	    copy_comment(g) < 0)
 		return writer_path_fail(w, g->path,
 					"its attributes can not be copied");
 	writer_datasets_close(w);

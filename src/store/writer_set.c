@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* writer_set.c - the datasets that a transaction writes: opened once, described
- * as the reader describes them, and closed at its end. */
+ * as the reader describes them, and kept as long as the library has FILE open. */
 #include <inttypes.h>
 
 #include "writer_int.h"
@@ -49,7 +49,6 @@ int writer_set_open(struct writer *w, const char *path, struct dset **ret_set)
 	d->path = strdup(path);
 	if (!d->path)
 		return -ENOMEM;
-	filters_register();
 	r = writer_object(w, path, &d->hid);
 	if (r < 0)
 		return r;

@@ -34,6 +34,7 @@ static inline const char *in_dir(const char *name)
 
 static inline void fixture_begin(void)
 {
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	CHECK(mkdtemp(dir));
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
