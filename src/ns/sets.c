@@ -129,8 +129,7 @@ static int check_growth(struct ns *ns, const struct dataset_info *in,
 				   m->path, writer_why(ns->writer));
 	if (!ns->opts.grow)
 		return refusal_set(
-			f, r,
-			"mount with -o grow, which rewrites it growable",
+			f, r, "mount with -o grow, which rewrites it growable",
 			"%s: %s", m->path, writer_why(ns->writer));
 	return 0; /* the commit rewrites it first */
 }
@@ -178,15 +177,14 @@ int member_desc_of(struct ns *ns, struct object *o, struct member_desc *ret,
 		   struct refusal *f)
 {
 	const struct layout *l = o->layout;
-	unsigned axis = l->kind == LAYOUT_PICTURES && l->nindex ? l->index[0]
-								: 0;
+	unsigned axis =
+		l->kind == LAYOUT_PICTURES && l->nindex ? l->index[0] : 0;
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->ns = ns;
 	r = state_get(ns, o, &ret->st);
-	return r < 0 ? r
-		     : describe(o, axis, ret->st, &ret->norm, &ret->m, f);
+	return r < 0 ? r : describe(o, axis, ret->st, &ret->norm, &ret->m, f);
 }
 
 /* ---- labels and names ---- */
@@ -288,9 +286,9 @@ static int make_key(struct set_desc *d)
 
 	for (unsigned i = 0; i < d->set.nmembers; i++) {
 		const struct stage_member *m = &d->set.members[i];
-		int better = best ? (m->role < best->role) -
-					    (m->role > best->role)
-				  : 1;
+		int better =
+			best ? (m->role < best->role) - (m->role > best->role)
+			     : 1;
 
 		if (better == 0)
 			better = strcmp(m->path, best->path) < 0;
@@ -342,8 +340,8 @@ static int fill(struct set_desc *d, const struct members *m,
 	return r < 0 ? r : make_key(d);
 }
 
-int set_desc_of(struct ns *ns, struct object *o, struct set_desc *ret,
-		struct refusal *f)
+int set_describe(struct ns *ns, struct object *o, struct set_desc *ret,
+		 struct refusal *f)
 {
 	CLEANUP(set_desc_done)
 	struct set_desc d = { .ns = ns, .label = -1, .name = -1 };
@@ -412,7 +410,7 @@ int set_by_key(struct ns *ns, const char *key, struct set_desc *ret,
 				  "rows are staged for it, and it is not in "
 				  "the file");
 	if (r == 0)
-		r = set_desc_of(ns, p.object, ret, f);
+		r = set_describe(ns, p.object, ret, f);
 	if (r < 0) {
 		free(copy);
 		return r;
@@ -479,7 +477,7 @@ int set_get(struct ns *ns, struct object *o, struct set_ref **ret_set,
 		return 0;
 	}
 	s = calloc(1, sizeof(*s));
-	r = s ? set_desc_of(ns, o, &s->d, f) : -ENOMEM;
+	r = s ? set_describe(ns, o, &s->d, f) : -ENOMEM;
 	if (r < 0) {
 		free(s);
 		return r;
