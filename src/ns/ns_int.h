@@ -466,7 +466,7 @@ struct set_desc {
 void set_desc_done(struct set_desc *d);
 /* -EOPNOTSUPP with the refusal: nothing can be appended to it, and why. o is
  * pinned. */
-int set_describe(struct ns *ns, struct object *o, struct set_desc *ret,
+int set_desc_of(struct ns *ns, struct object *o, struct set_desc *ret,
 		struct refusal *f);
 /* The set that the stage knows by this key. -ENOENT: FILE has none like it. */
 int set_by_key(struct ns *ns, const char *key, struct set_desc *ret,

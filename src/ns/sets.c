@@ -340,7 +340,7 @@ static int fill(struct set_desc *d, const struct members *m,
 	return r < 0 ? r : make_key(d);
 }
 
-int set_describe(struct ns *ns, struct object *o, struct set_desc *ret,
+int set_desc_of(struct ns *ns, struct object *o, struct set_desc *ret,
 		 struct refusal *f)
 {
 	CLEANUP(set_desc_done)
@@ -410,7 +410,7 @@ int set_by_key(struct ns *ns, const char *key, struct set_desc *ret,
 				  "rows are staged for it, and it is not in "
 				  "the file");
 	if (r == 0)
-		r = set_describe(ns, p.object, ret, f);
+		r = set_desc_of(ns, p.object, ret, f);
 	if (r < 0) {
 		free(copy);
 		return r;
@@ -477,7 +477,7 @@ int set_get(struct ns *ns, struct object *o, struct set_ref **ret_set,
 		return 0;
 	}
 	s = calloc(1, sizeof(*s));
-	r = s ? set_describe(ns, o, &s->d, f) : -ENOMEM;
+	r = s ? set_desc_of(ns, o, &s->d, f) : -ENOMEM;
 	if (r < 0) {
 		free(s);
 		return r;
