@@ -156,6 +156,7 @@ struct stage_set {
 	unsigned nmembers;
 	struct stage_member *members;
 	uint64_t rows; /* N */
+	bool grow;     /* a member that cannot grow is rewritten (-o grow) */
 };
 /* A value for one member of one row. bytes: in memory form; of a VLSTR or VLEN
  * element its bytes. */

@@ -16,7 +16,7 @@ int refusal_set(struct refusal *f, int r, const char *remedy, const char *fmt,
 {
 	va_list ap;
 
-	if (f->reason || f->remedy)
+	if (!f || f->reason || f->remedy)
 		return r;
 	va_start(ap, fmt);
 	if (vasprintf(&f->reason, fmt, ap) < 0)
