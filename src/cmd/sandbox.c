@@ -158,12 +158,16 @@ static void allow_plugins(const struct ruleset *rules)
 static void allow_writing(const struct ruleset *rules, const char *file,
 			  const struct ns_options *o)
 {
-	const char *tmp = getenv("TMPDIR");
+	CLEANUP(freep) char *real = realpath(file, NULL);
+	CLEANUP(freep) char *stage = NULL;
+	const char *tmp = secure_getenv("TMPDIR");
 
 	allow(rules, "/proc/locks", FS_READ); /* who has FILE locked */
 	allow_directory_of(rules, file, FS_WRITE);
 	if (o->stage_dir)
 		allow(rules, o->stage_dir, FS_WRITE);
+	if (real && stage_elsewhere(real, &stage) == 0)
+		allow(rules, stage, FS_WRITE);
 	allow(rules, tmp && *tmp ? tmp : "/var/tmp", FS_TEMPORARY);
 }
 
