@@ -20,6 +20,7 @@ const struct io_ops io_system = {
 	.fsync = fsync,
 	.fdatasync = fdatasync,
 	.ftruncate = ftruncate,
+	.fallocate = fallocate,
 	.mkdir = mkdir,
 	.rmdir = rmdir,
 	.rename = rename,

@@ -369,6 +369,25 @@ static int sync_tail(struct journal *j, uint64_t end)
 	return 0;
 }
 
+/* A file with holes: what will be written into them must find room. */
+static int need_room(struct journal *j)
+{
+	const struct extent *x;
+	struct stat st;
+
+	if (journal_io->fstat(j->f.fd, &st) < 0)
+		return -errno;
+	if (st.st_blocks * 512 >= st.st_size)
+		return 0;
+	for (x = extents_find(&j->extents, 0); x;
+	     x = extents_find(&j->extents, x->addr + x->len))
+		if (journal_io->fallocate(j->f.fd, FALLOC_FL_KEEP_SIZE,
+					  (off_t)x->addr, (off_t)x->len) < 0 &&
+		    errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
+			return -errno;
+	return 0;
+}
+
 static int sync_names(struct journal *j)
 {
 	CLEANUP(freep) char *parent = NULL;
@@ -433,6 +452,8 @@ int journal_log(struct journal *j, uint64_t tag, uint64_t end)
 		r = journal_pread(j, &j->commit.byte, 1, j->f.mark);
 	if (r == 0 && j->commit.byte == JOURNAL_MARK)
 		r = -EINVAL;
+	if (r == 0)
+		r = need_room(j);
 	if (r == 0)
 		r = sync_tail(j, end); /* J4 */
 	if (r == 0)

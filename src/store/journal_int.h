@@ -18,6 +18,7 @@ struct io_ops {
 	int (*fsync)(int fd);
 	int (*fdatasync)(int fd);
 	int (*ftruncate)(int fd, off_t size);
+	int (*fallocate)(int fd, int mode, off_t at, off_t n);
 	int (*mkdir)(const char *path, mode_t mode);
 	int (*rmdir)(const char *path);
 	int (*rename)(const char *from, const char *to);

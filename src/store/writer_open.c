@@ -40,18 +40,17 @@ static int set_names(const char *path, const char *side, char **ret_real,
 {
 	CLEANUP(freep) char *real = realpath(path, NULL);
 	CLEANUP(freep) char *dir = NULL;
+	size_t n = side ? strlen(side) : 0;
 
 	if (!real)
 		return -errno;
-	/* its name leads to the directory that it is made in */
-	if (side && !strchr(side, '/')) {
-		if (asprintf(&dir, "./%s", side) < 0) {
-			dir = NULL;
-			return -ENOMEM;
-		}
-	} else {
-		dir = side ? strdup(side) : side_of(real);
-	}
+	while (n > 1 && side[n - 1] == '/')
+		n--;
+	if (!side)
+		dir = side_of(real);
+	else if (asprintf(&dir, "%s%.*s", memchr(side, '/', n) ? "" : "./",
+			  (int)n, side) < 0)
+		dir = NULL;
 	if (!dir)
 		return -ENOMEM;
 	*ret_real = TAKE(real);
