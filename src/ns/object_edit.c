@@ -229,8 +229,9 @@ static int new_place(struct ns *ns, const struct subject *s,
 		return -EINVAL;
 	r = group_load(ns, to->object, GROUP_ENTRIES);
 	return r < 0 ? r
-		     : place_find(to->object, new_name, new_name + n - k,
-				  plain ? NAME_PLAIN : NAME_GROUP, ret_path, f);
+		     : object_place(to->object, new_name, new_name + n - k,
+				    plain ? NAME_PLAIN : NAME_GROUP, ret_path,
+				    f);
 }
 
 int object_rename(struct ns *ns, const struct pin *dir, const char *name,

@@ -23,7 +23,7 @@ int object_mkdir(struct ns *ns, const struct pin *dir, const char *name,
 	int r = load_group(ns, dir);
 
 	if (r == 0)
-		r = place_find(dir->object, name, "", NAME_GROUP, &path, f);
+		r = object_place(dir->object, name, "", NAME_GROUP, &path, f);
 	return r < 0 ? r : ns_transact(ns, path, act_group, path);
 }
 
@@ -79,8 +79,8 @@ int object_symlink(struct ns *ns, const struct pin *dir, const char *name,
 	if (r == 0)
 		r = link_suffix(name, target_suffix, &suffix, f);
 	if (r == 0)
-		r = place_find(dir->object, name, suffix,
-			       *suffix ? NAME_PLAIN : NAME_GROUP, &path, f);
+		r = object_place(dir->object, name, suffix,
+				 *suffix ? NAME_PLAIN : NAME_GROUP, &path, f);
 	if (r < 0)
 		return r;
 	l = (struct new_link){ path, to };
@@ -116,7 +116,7 @@ static int make_dataset(struct ns *ns, const struct pin *dir, const char *name,
 	struct accepted_dataset a = { 0 };
 	uint64_t ino = node_ino(dir->node);
 	CLEANUP(freep) char *path = NULL;
-	int r = place_find(dir->object, name, suffix, NAME_PLAIN, &path, f);
+	int r = object_place(dir->object, name, suffix, NAME_PLAIN, &path, f);
 
 	if (r == 0)
 		r = accept_dataset(name, bytes, size, &a, f);

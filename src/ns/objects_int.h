@@ -30,7 +30,7 @@ int stored_name(const char *shown, const char *suffix, enum name_kind kind,
 		char **ret_stored, struct refusal *f);
 /* The same in a group, as HDF5 path. -EEXIST: something is shown there, or kept
  * under that name. The group must be loaded. */
-int place_find(struct object *g, const char *shown, const char *suffix,
+int object_place(struct object *g, const char *shown, const char *suffix,
 	       enum name_kind kind, char **ret_path, struct refusal *f);
 /* Suffix of a file that can become a dataset, ".npy" or an image's; else NULL. */
 const char *dataset_suffix(const char *name);

@@ -188,7 +188,7 @@ static int publish(struct ns *ns, const char *path, const struct pin *to,
 	int r = group_load(ns, to->object, GROUP_ENTRIES);
 
 	if (r == 0)
-		r = place_find(to->object, new_name, "", NAME_GROUP, &hdf, f);
+		r = object_place(to->object, new_name, "", NAME_GROUP, &hdf, f);
 	if (r == 0)
 		r = ns_publish(ns, path, hdf);
 	if (r < 0)

@@ -107,8 +107,8 @@ int stored_name(const char *shown, const char *suffix, enum name_kind kind,
 	return 0;
 }
 
-int place_find(struct object *g, const char *shown, const char *suffix,
-	       enum name_kind kind, char **ret_path, struct refusal *f)
+int object_place(struct object *g, const char *shown, const char *suffix,
+		 enum name_kind kind, char **ret_path, struct refusal *f)
 {
 	CLEANUP(freep) char *stored = NULL;
 	int r = group_is_ours(g, f);

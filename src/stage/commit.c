@@ -89,7 +89,7 @@ static int describe(struct commit *c, struct commit_set *cs)
 
 	if (set_differs(cs->set, given)) {
 		cs->set->recorded = false;
-		r = set_describe(c->s, cs->set, given);
+		r = row_set_describe(c->s, cs->set, given);
 	} else {
 		set_rows(c->s, cs->set, given->rows);
 	}

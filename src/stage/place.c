@@ -186,9 +186,9 @@ static int write_pointer(const struct place *p, const struct stage_io *io)
 	fd = io->open(fresh, true);
 	if (fd < 0)
 		return fd;
-	r = disk_write(io, fd, p->log, strlen(p->log), 0);
+	r = stage_disk_write(io, fd, p->log, strlen(p->log), 0);
 	if (r == 0)
-		r = disk_write(io, fd, "\n", 1, strlen(p->log));
+		r = stage_disk_write(io, fd, "\n", 1, strlen(p->log));
 	if (r == 0)
 		r = io->sync(fd);
 	io->close(fd);

@@ -22,9 +22,9 @@ struct stage_io {
 };
 extern const struct stage_io stage_disk;
 /* All of it, or an error. */
-int disk_write(const struct stage_io *io, int fd, const void *buf, size_t n,
+int stage_disk_write(const struct stage_io *io, int fd, const void *buf, size_t n,
 	       uint64_t at);
-int disk_read(const struct stage_io *io, int fd, void *buf, size_t n,
+int stage_disk_read(const struct stage_io *io, int fd, void *buf, size_t n,
 	      uint64_t at);
 
 /* ---- log.c, slog_read.c ---- */

@@ -281,7 +281,7 @@ int stage_describe(struct stage *s, const struct stage_set *given,
 	if (set_differs(set, given) || !set->recorded) {
 		r = record_set(s, given);
 		if (r == 0)
-			r = set_describe(s, set, given);
+			r = row_set_describe(s, set, given);
 		if (r == 0)
 			set->recorded = true;
 	} else {

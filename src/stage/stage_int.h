@@ -142,7 +142,7 @@ int set_find_member(const struct row_set *set, const char *path,
 int set_get_member(struct row_set *set, const char *path, uint32_t *ret_member);
 /* Does `given` say something new of the members? */
 bool set_differs(const struct row_set *set, const struct stage_set *given);
-int set_describe(struct stage *s, struct row_set *set,
+int row_set_describe(struct stage *s, struct row_set *set,
 		 const struct stage_set *given);
 /* N is known. */
 void set_rows(struct stage *s, struct row_set *set, uint64_t rows);

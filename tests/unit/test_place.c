@@ -135,7 +135,7 @@ static int place_in_root(const char *shown, const char *suffix, char **ret)
 {
 	CLEANUP(refusal_done) struct refusal f = { 0 };
 
-	return place_find(&root, shown, suffix, NAME_PLAIN, ret, &f);
+	return object_place(&root, shown, suffix, NAME_PLAIN, ret, &f);
 }
 
 static void a_place_must_be_free(void)
@@ -156,7 +156,7 @@ static void in_another_file_nothing_is_made(void)
 	CLEANUP(freep) char *path = NULL;
 
 	a.info.id.file = 1;
-	CHECK_EQ(place_find(&deep, "x", "", NAME_GROUP, &path, &f), -EROFS);
+	CHECK_EQ(object_place(&deep, "x", "", NAME_GROUP, &path, &f), -EROFS);
 	CHECK(f.reason);
 	a.info.id.file = 0;
 }
