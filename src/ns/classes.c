@@ -318,6 +318,30 @@ static int name_folders(struct classes *c, enum ns_class_names how)
 	return make_names_unique(c);
 }
 
+static int by_folder_label(const void *a, const void *b, void *arg)
+{
+	const struct classes *c = arg;
+	const char *x = c->folders[*(const uint32_t *)a].label;
+	const char *y = c->folders[*(const uint32_t *)b].label;
+
+	return strcmp(x ? x : "", y ? y : "");
+}
+
+/* Uses by_name, which is filled later. */
+static void mark_shared(struct classes *c)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		c->by_name[i] = i;
+	qsort_r(c->by_name, c->count, sizeof(*c->by_name), by_folder_label, c);
+	for (uint32_t i = 1; i < c->count; i++) {
+		struct class_folder *a = &c->folders[c->by_name[i - 1]];
+		struct class_folder *b = &c->folders[c->by_name[i]];
+
+		if (a->label && b->label && !strcmp(a->label, b->label))
+			a->shared = b->shared = true;
+	}
+}
+
 /* Rows sorted by class; items in label order. */
 static int fill_classes(struct builder *b, uint64_t n, enum ns_class_names how,
 			struct classes **ret)
@@ -353,6 +377,8 @@ static int fill_classes(struct builder *b, uint64_t n, enum ns_class_names how,
 	for (uint64_t i = 0; i < n; i++)
 		if (b->of_row[i] != NO_ITEM)
 			c->rows[next[b->of_row[i]]++] = (uint32_t)i;
+	c->text = b->strings;
+	mark_shared(c);
 	r = name_folders(c, how);
 	if (r < 0)
 		return r;

@@ -167,9 +167,11 @@ struct class_folder {
 	char *name;	       /* as shown */
 	char *label;	       /* what the label is: text */
 	int64_t number;	       /* its number */
+	bool shared;	       /* another one has the same label */
 	uint32_t first, count; /* in rows[] */
 };
 struct classes {
+	bool text; /* labels are texts, not numbers with or without names */
 	uint32_t count;
 	struct class_folder *folders; /* in label order */
 	uint32_t *rows;		      /* samples by class, ascending in each */
@@ -449,16 +451,21 @@ void write_committed(struct ns *ns, const struct stage_result *r);
  * roles, layouts, norms. Holds the states of its members. */
 struct set_desc {
 	struct ns *ns;
+	struct gen *gen; /* of the objects; pinned */
 	struct stage_set set;
 	struct object *group;
 	struct object **objects; /* of each member */
 	struct state **states;	 /* of each member, held */
+	struct norm *norms;	 /* of each member that is pictures */
 	unsigned member;	 /* the one that was asked for */
+	int label, name;	 /* members that class and name fill; -1: none */
+	bool stem_names;	 /* the names that it has are without suffix */
 };
 void set_desc_done(struct set_desc *d);
-/* -EOPNOTSUPP with the refusal: nothing can be appended to it, and why. */
-int set_describe(struct ns *ns, struct object *o, struct set_desc *ret,
-		 struct refusal *f);
+/* -EOPNOTSUPP with the refusal: nothing can be appended to it, and why. o is
+ * pinned. */
+int set_desc_of(struct ns *ns, struct object *o, struct set_desc *ret,
+		struct refusal *f);
 /* The set that the stage knows by this key. -ENOENT: FILE has none like it. */
 int set_by_key(struct ns *ns, const char *key, struct set_desc *ret,
 	       struct refusal *f);
@@ -531,6 +538,10 @@ int state_source(struct state *st, bool with_norm, struct view_source *ret_src);
 /* Both at once: the source is good as long as the state is held. */
 int source_get(struct ns *ns, struct object *o, bool with_norm,
 	       struct state_ref *ref, struct view_source *ret_src);
+/* The rule of its pictures, whatever the mount shows them as. */
+int state_rule(struct state *st, struct norm *ret_norm);
+/* Is it a mask: ids, and no shades? */
+bool is_mask(const struct object *o, const struct desc *d);
 /* Reads the voxel spacing into the source, once: before state_source(). */
 void state_spacing(struct state *st);
 void states_drop(struct ns *ns, struct gen *gen); /* all of a generation */
@@ -617,6 +628,10 @@ const char *sample_suffix(const struct object *o);
 /* keep: its bytes are wanted next, where the name depends on them. */
 int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
 		char *buf, size_t size);
+
+/* ---- facts.c ---- */
+/* What a rule takes for 0 and for all of a pixel's bits. */
+void norm_range(const struct norm *n, double *ret_lo, double *ret_hi);
 
 /* ---- info.c ---- */
 /* "NHWC", with what was done besides: "+flipv", "+bands=2,1,0", ... */
