@@ -70,7 +70,7 @@ static int check_staged(struct ns *ns, const struct child *c, struct refusal *f)
 	if (stage_is_empty(ns->stage) || c->kind != CHILD_OBJECT ||
 	    c->object->kind != OBJECT_DATASET)
 		return 0;
-	r = set_describe(ns, c->object, &d, &none);
+	r = set_desc_of(ns, c->object, &d, &none);
 	if (r < 0) /* takes no rows: has none */
 		return is_damage(r) ? 0 : r;
 	r = stage_sets(ns->stage, &keys);
