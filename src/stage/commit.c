@@ -404,8 +404,10 @@ static bool is_in_doubt(struct stage *s)
 static int commit_run(struct commit *c)
 {
 	struct stage *s = c->s;
-	int r = is_in_doubt(s) ? begin(c) : 0;
+	int r = stage_make_sure(s);
 
+	if (r == 0 && is_in_doubt(s))
+		r = begin(c);
 	if (r == 0)
 		r = choose(c);
 	if (r == 0 && c->count)

@@ -248,6 +248,12 @@ int stage_sync_log(struct stage *s)
 	return r;
 }
 
+int stage_make_sure(struct stage *s)
+{
+	LOCK_SCOPE(&s->lock);
+	return s->log.unsure && !s->doubt ? stage_rewrite(s) : 0;
+}
+
 int stage_sync(struct stage *s)
 {
 	return stage_sync_log(s);

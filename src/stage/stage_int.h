@@ -294,6 +294,8 @@ void stage_trim(struct stage *s);
 int stage_pay(struct stage *s);
 /* The log is on the disk; lock is not held. */
 int stage_sync_log(struct stage *s);
+/* Before a commit: what a sync failed to write is written anew. */
+int stage_make_sure(struct stage *s);
 void stage_fault(struct stage *s, const char *path, const char *remedy,
 		 const char *fmt, ...) PRINTF(4, 5);
 int stage_say(char **ret_why, int r, const char *fmt, ...) PRINTF(3, 4);

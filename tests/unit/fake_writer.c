@@ -68,6 +68,8 @@ static int request(struct writer *w)
 	w->why[0] = '\0';
 	if (!w->inside)
 		abort();
+	if (w->dead && w->dead())
+		return -EIO;
 	if (w->fail_at < 0 || w->fail_at-- > 0)
 		return 0;
 	snprintf(w->why, sizeof(w->why), "a request failed");
@@ -138,6 +140,10 @@ int writer_commit(struct writer *w, uint64_t tag)
 
 	if (!w->inside || !tag || tag == w->tag)
 		abort();
+	if (w->dead && w->dead()) {
+		settle(w, false);
+		return -EIO;
+	}
 	settle(w, did);
 	w->commits += did;
 	if (w->commit == FAKE_COMMITS) {

@@ -20,8 +20,9 @@ struct writer {
 	long fail_at; /* the k-th request from now on; -1: none */
 	int fail_error;
 	enum fake_commit commit;
-	bool broken;	   /* after -EIO: until fake_reopen() */
-	const char *fixed; /* path that cannot grow, until it was asked to */
+	bool broken;	    /* after -EIO: until fake_reopen() */
+	const char *fixed;  /* path that cannot grow, until it was asked to */
+	bool (*dead)(void); /* the process is: nothing reaches FILE any more */
 	void (*on_append)(void); /* the test looks around meanwhile */
 	/* What was asked. */
 	long begins, commits, appends;

@@ -4,6 +4,7 @@
 #ifndef H5FS_STAGE_FIXTURE_H
 #define H5FS_STAGE_FIXTURE_H
 
+#include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -82,14 +83,18 @@ static inline void reopen(void)
 	CHECK_EQ(open_on(&crash_disk, NULL), 0);
 }
 
+static inline int remove_one(const char *path, const struct stat *st, int type,
+			     struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	return at->level ? remove(path) : 0;
+}
+
 /* A fresh FILE, and nothing beside it. */
 static inline void begin_with(unsigned nmembers)
 {
-	char cmd[300];
-
-	snprintf(cmd, sizeof(cmd), "rm -rf %s/.data.h5.h5fs %s/elsewhere", top,
-		 top);
-	CHECK_EQ(system(cmd), 0);
+	CHECK_EQ(nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 	crash_reset();
 	file = fake_writer_new(side);
 	CHECK_EQ(faults_new(&faults), 0);
@@ -118,10 +123,8 @@ static inline void fixture_make(void)
 
 static inline void fixture_remove(void)
 {
-	char cmd[300];
-
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", top);
-	CHECK_EQ(system(cmd), 0);
+	CHECK_EQ(nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	CHECK_EQ(rmdir(top), 0);
 }
 
 /* Image and mask values are bytes of one letter. */
