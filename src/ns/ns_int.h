@@ -86,6 +86,7 @@ struct object {
 	uint64_t lookups;    /* atomic: what the kernel holds of its nodes */
 	struct object *was;  /* the same in a superseded generation, or NULL */
 	bool gone;	     /* under ns.tables: not to be taken for a later one */
+	bool rewritten;	     /* under ns.tables: values changed in this mount */
 	uint64_t serial; /* never used twice, as the number is */
 	enum object_kind kind;
 	struct gen *gen;
@@ -290,6 +291,7 @@ struct ns {
 	enum ns_mode mode;
 	char *mode_why;	 /* why it is not the one asked for; or NULL */
 	char *recovered; /* what was done with an interrupted commit; or NULL */
+	bool rewritten;	 /* atomic: some object was */
 	bool detached;	 /* atomic: FILE was replaced; the writer is of no use */
 	struct writer *writer;
 	struct stage *stage;
@@ -340,6 +342,10 @@ void object_free(struct object *o);
 /* Under the tables lock: o takes over the number, the references and the
  * ephemerals of what it was. */
 void object_adopt(struct ns *ns, struct object *o);
+/* All values of a dataset, or how they are shown, have changed: the kernel is to
+ * keep nothing of it, from now on. */
+void object_rewritten(struct ns *ns, uint32_t number);
+bool object_is_rewritten(struct ns *ns, uint32_t number);
 /* It is being removed, or moved: what comes to be under its path is another one. */
 void object_gone(struct ns *ns, struct object *o, bool gone);
 /* An object of a superseded generation is now the child `name` of dir. */

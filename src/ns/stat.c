@@ -280,6 +280,6 @@ bool ns_is_volatile(struct ns *ns, uint64_t ino)
 	case V_LINK:
 		return ns->writer;
 	default:
-		return false;
+		return object_is_rewritten(ns, node_of(ino).object);
 	}
 }
