@@ -189,16 +189,20 @@ int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 static void close_superseded(struct ns *ns)
 {
 	for (struct gen *g = ns->gen->next; g; g = g->next) {
-		bool unused;
+		struct gen closed = { 0 };
+		bool unused = g->superseded && g->store &&
+			      !__atomic_load_n(&g->users, __ATOMIC_ACQUIRE);
 
+		if (!unused)
+			continue;
+		states_drop(ns, g);
 		pthread_rwlock_wrlock(&ns->tables);
-		unused = g->superseded &&
-			 !__atomic_load_n(&g->users, __ATOMIC_ACQUIRE);
+		closed.store = TAKE(g->store);
+		closed.label_stores = TAKE(g->label_stores);
+		closed.nlabel_stores = g->nlabel_stores;
+		g->nlabel_stores = 0;
 		pthread_rwlock_unlock(&ns->tables);
-		if (unused && g->store) {
-			states_drop(ns, g);
-			close_stores(g);
-		}
+		close_stores(&closed);
 	}
 }
 
