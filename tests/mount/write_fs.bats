@@ -328,6 +328,21 @@ PY
 	rows d.h5 2
 }
 
+@test "h5fs discard of a class folder drops what is staged there" {
+	h5_make d.h5 images:u8:4x16x16x3:grow:chunk=4x16x16x3 labels:i32:4:mod=2:grow:chunk=4
+	picture a.png
+	h5fs_mount d.h5 commit=manual
+	for c in 0 1; do
+		cp a.png "$MNT/images.by-class/$c/new.png"
+	done
+	"$H5FS" discard "$MNT" images.by-class/0
+	ls_is "$MNT/images.by-class/0" 000000.png 000002.png
+	ls_is "$MNT/images.by-class/1" 000001.png 000003.png new.png
+	"$H5FS" discard "$MNT" images.by-class
+	ls_is "$MNT/images.by-class/1" 000001.png 000003.png
+	h5fs_unmount
+}
+
 @test "control takes lines from a shell; what is no command is EINVAL" {
 	make_set d.h5
 	picture a.png
