@@ -278,7 +278,6 @@ int staged_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 		return r;
 	stat_fill(ns, pn.object, p->node.view, 0, S_IFREG, size, ret_st);
 	ret_st->st_nlink = 1;
-	ret_st->st_mode = S_IFREG | (0666 & ~ns->opts.umask);
 	ret_st->st_mtim = ret_st->st_ctim = ret_st->st_atim = mtime;
 	ret_st->st_ino = staged_ino(ret_st->st_ino, pn.sub, pn.name);
 	return 0;
