@@ -41,10 +41,9 @@ static int act_link(void *arg, struct writer *w, struct refusal *f)
 	return writer_create_link(w, l->path, l->target);
 }
 
-/* Which part of the link's name is the suffix that links to the target's file are
- * shown with? A link to nothing is shown without. */
-static int link_suffix(const char *name, const char *target_suffix,
-		       const char **ret_suffix, struct refusal *f)
+/* A link to nothing is shown without. */
+int link_suffix(const char *name, const char *target_suffix,
+		const char **ret_suffix, struct refusal *f)
 {
 	size_t n = strlen(name), k = strlen(target_suffix);
 

@@ -52,6 +52,11 @@ int object_mkdir(struct ns *ns, const struct pin *dir, const char *name,
 int object_symlink(struct ns *ns, const struct pin *dir, const char *name,
 		   const char *target, char **ret_shown, struct refusal *f);
 
+/* Which part of a link's name is the suffix of its target's file? -EINVAL with the
+ * refusal: it has another one. */
+int link_suffix(const char *name, const char *target_suffix,
+		const char **ret_suffix, struct refusal *f);
+
 /* ---- object_edit.c: with -o edit ---- */
 int object_remove(struct ns *ns, const struct pin *dir, const char *name,
 		  bool is_dir, struct refusal *f);
@@ -69,6 +74,11 @@ int object_replace(struct ns *ns, struct object *o, const char *name,
  * the refusal. */
 int target_find(struct ns *ns, struct object *g, const char *target,
 		char **ret_path, const char **ret_suffix, struct refusal *f);
+
+/* The same by its text alone: may it be resolved later, component by component?
+ * *ret_suffix lies inside target. */
+int target_check(const char *target, const char **ret_suffix,
+		 struct refusal *f);
 
 /* ---- pending.c ---- */
 int pending_path(struct ns *ns, const struct pin *p, char **ret_path);

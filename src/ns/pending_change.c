@@ -6,7 +6,8 @@
 
 #include "objects_int.h"
 
-/* Path of a new name, which must be one that FILE can have later. */
+/* Path of a new name, which must be one that FILE can have later, as it is: the
+ * stage knows nothing of escapes. */
 static int new_path(struct ns *ns, const struct pin *dir, const char *name,
 		    const char *suffix, enum name_kind kind, char **ret_path,
 		    struct refusal *f)
@@ -14,6 +15,11 @@ static int new_path(struct ns *ns, const struct pin *dir, const char *name,
 	CLEANUP(freep) char *stored = NULL;
 	int r = stored_name(name, suffix, kind, &stored, f);
 
+	if (r == 0 && strncmp(name, stored, strlen(name) - strlen(suffix)))
+		r = refusal_set(f, -EINVAL,
+				"give it this name when the directory has "
+				"appeared",
+				"names with escapes are not taken here");
 	return r < 0 ? r : dir_path(ns, dir, name, ret_path);
 }
 
@@ -83,17 +89,15 @@ int pending_symlink(struct ns *ns, const struct pin *dir, const char *name,
 		    const char *target, struct refusal *f)
 {
 	CLEANUP(freep) char *path = NULL;
-	const char *dot =
-		name_has_suffix(name) ? strrchr(name, '.') : strchr(name, 0);
-	int r;
+	const char *target_suffix, *suffix;
+	int r = target_check(target, &target_suffix, f);
 
-	if (*target == '/')
-		return refusal_set(f, -EPERM,
-				   "make it relative: ln -s -r TARGET NAME",
-				   "HDF5 can not hold a link that starts at "
-				   "the machine's root");
-	r = new_path(ns, dir, name, dot, *dot ? NAME_PLAIN : NAME_GROUP, &path,
-		     f);
+	if (r == 0)
+		r = link_suffix(name, target_suffix, &suffix, f);
+	if (r < 0)
+		return r;
+	r = new_path(ns, dir, name, suffix, *suffix ? NAME_PLAIN : NAME_GROUP,
+		     &path, f);
 	if (r == 0)
 		r = exists(ns, path);
 	if (r == 0)

@@ -57,10 +57,10 @@ static bool is_made_up(const char *name)
 	       (dot && dot > name && dot[-1] == ']' && !strcmp(dot, ".npy"));
 }
 
-static int not_an_object(struct walk *w, const char *name)
+static int not_an_object(struct refusal *f, const char *name)
 {
 	return refusal_set(
-		w->f, -EINVAL, "link to a group, or to a file of a dataset",
+		f, -EINVAL, "link to a group, or to a file of a dataset",
 		"HDF5 can link to objects only, and %s is none", name);
 }
 
@@ -72,7 +72,7 @@ static int put_missing(struct walk *w, const char *name, const char *end)
 	CLEANUP(freep) char *stored = NULL;
 
 	if (is_made_up(name))
-		return not_an_object(w, name);
+		return not_an_object(w->f, name);
 	if (dot && end) {
 		w->suffix = end - strlen(dot);
 		n -= strlen(dot);
@@ -102,7 +102,7 @@ static int go_down(struct walk *w, const char *name, const char *end)
 		return put_missing(w, name, end);
 	c = entry_child(w->at->group, e, &suffix);
 	if (!c)
-		return not_an_object(w, name);
+		return not_an_object(w->f, name);
 	put_part(w, c->name);
 	if (end) {
 		w->suffix = suffix ? end - strlen(suffix) : end;
@@ -110,7 +110,7 @@ static int go_down(struct walk *w, const char *name, const char *end)
 	}
 	w->at = e->target ? e->to : e->object;
 	if (!w->at || w->at->kind != OBJECT_GROUP)
-		return not_an_object(w, name);
+		return not_an_object(w->f, name);
 	return 0;
 }
 
@@ -133,6 +133,15 @@ static int walk_target(struct walk *w, const char *target)
 	return r;
 }
 
+static int check_relative(const char *target, struct refusal *f)
+{
+	if (*target != '/')
+		return 0;
+	return refusal_set(f, -EPERM, "make it relative: ln -s -r TARGET NAME",
+			   "HDF5 can not hold a link that starts at the "
+			   "machine's root");
+}
+
 int target_find(struct ns *ns, struct object *g, const char *target,
 		char **ret_path, const char **ret_suffix, struct refusal *f)
 {
@@ -143,11 +152,9 @@ int target_find(struct ns *ns, struct object *g, const char *target,
 			  .f = f };
 	int r;
 
-	if (*target == '/')
-		return refusal_set(f, -EPERM,
-				   "make it relative: ln -s -r TARGET NAME",
-				   "HDF5 can not hold a link that starts at "
-				   "the machine's root");
+	r = check_relative(target, f);
+	if (r < 0)
+		return r;
 	r = walk_target(&w, target);
 	if (r == 0 && w.path.len == 0) /* "." */
 		r = go_to(&w, g);
@@ -158,5 +165,41 @@ int target_find(struct ns *ns, struct object *g, const char *target,
 		*ret_suffix = w.suffix;
 	}
 	strbuf_done(&w.path);
+	return r;
+}
+
+static int check_part(const char *part, struct refusal *f)
+{
+	CLEANUP(freep) char *stored = name_stored(part);
+
+	if (!stored)
+		return -ENOMEM;
+	if (strcmp(part, ".") && strcmp(part, "..") && is_made_up(part))
+		return not_an_object(f, part);
+	if (strcmp(stored, part))
+		return refusal_set(f, -EINVAL,
+				   "make the link when the directory has "
+				   "appeared",
+				   "%s is a name with escapes", part);
+	return 0;
+}
+
+int target_check(const char *target, const char **ret_suffix, struct refusal *f)
+{
+	const char *suffix = strchr(target, 0);
+	int r = check_relative(target, f);
+
+	for (const char *p = target; r == 0 && *p;) {
+		size_t n = strcspn(p, "/");
+		CLEANUP(freep) char *part = strndup(p, n);
+
+		r = part ? check_part(part, f) : -ENOMEM;
+		suffix = r == 0 && name_has_suffix(part)
+				 ? p + (strrchr(part, '.') - part)
+				 : p + n;
+		p += n + strspn(p + n, "/");
+	}
+	if (r == 0)
+		*ret_suffix = suffix;
 	return r;
 }

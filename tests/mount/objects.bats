@@ -330,7 +330,7 @@ for p in 'train', 'one', 'train/images':
     assert a['flag'] == True and a['flag'].dtype == '?'
     assert a['text'] == 'café' and a['empty'] == ''
 PY
-	assert_match "$(getfattr -d "$MNT/train")" '*user.array="[1,2]"*'
+	assert_match "$(getfattr -d "$MNT/train")" '*user.array="\[1, 2\]"*'
 	assert_errno EEXIST setxattr_create "$MNT/train" user.int 4
 	assert_errno ENODATA setxattr_replace "$MNT/train" user.nothing 4
 }
