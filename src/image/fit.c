@@ -42,8 +42,7 @@ static int refuse(struct fitting *f, const char *why)
 	CLEANUP(strbuf_done) struct strbuf s = STRBUF_INIT;
 
 	picture_say(f->from, &s);
-	strbuf_printf(&s, ": %s; wanted: ", why);
-	picture_want_say(f->want, &s);
+	strbuf_printf(&s, ": %s", why);
 	if (strbuf_error(&s) < 0)
 		return -ENOMEM;
 	return picture_why(f->ret_why, -EINVAL, "%s", s.buf);

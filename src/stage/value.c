@@ -326,11 +326,14 @@ static int put_plain(struct parsing *p, const struct dtype *t, const char *text,
 	if (is_text(t))
 		return put_text(p, t, text, n, out);
 	if (dtype_is_number(t)) {
-		copy = strndup(text, n);
+		if (memchr(text, 0, n))
+			return refuse(p, t, "it is no");
+		copy = malloc(n + 1);
 		if (!copy)
 			return -ENOMEM;
-		return strlen(copy) == n ? put_number_text(p, t, copy, out)
-					 : refuse(p, t, "it is no");
+		memcpy(copy, text, n);
+		copy[n] = '\0';
+		return put_number_text(p, t, copy, out);
 	}
 	j = parse_json(text, n);
 	return j ? put_json(p, t, j, out) : refuse(p, t, "it is no JSON for a");
