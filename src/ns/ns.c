@@ -94,6 +94,7 @@ static void take_over(struct ns *ns, struct object *o, struct object *was)
 	uint64_t n;
 
 	o->was = was;
+	o->rewritten = was->rewritten;
 	/* a try to load the group that failed may have it */
 	if (!h || h == o || (h != was && h->was != was))
 		return;
@@ -345,6 +346,43 @@ void ns_forget(struct ns *ns, uint64_t ino, uint64_t n)
 		eph_forget(ns, node.object - NODE_EPHEMERAL, n);
 	else
 		node_count(ns, node.object, -(int64_t)n);
+}
+
+/* More samples are looked at afresh when they are opened. */
+#define MAX_TOLD_SAMPLES (1u << 20)
+
+void object_rewritten(struct ns *ns, uint32_t number)
+{
+	struct node n = { number, V_SAMPLE, 0 };
+	CLEANUP(pin_done) struct pin p = { 0 };
+	uint64_t count = 0;
+
+	if (pin_get(ns, node_ino(n), &p) < 0)
+		return;
+	pthread_rwlock_wrlock(&ns->tables);
+	p.object->rewritten = true;
+	for (const struct object *o = p.object; o; o = o->was)
+		count = o->count > count ? o->count : count;
+	pthread_rwlock_unlock(&ns->tables);
+	__atomic_store_n(&ns->rewritten, true, __ATOMIC_RELEASE);
+	ns_changed_object(ns, p.object);
+	for (; n.index < count && n.index < MAX_TOLD_SAMPLES; n.index++)
+		ns_changed(ns, node_ino(n));
+	ns_tell(ns);
+}
+
+bool object_is_rewritten(struct ns *ns, uint32_t number)
+{
+	const struct object *o;
+	bool is;
+
+	if (!__atomic_load_n(&ns->rewritten, __ATOMIC_ACQUIRE))
+		return false;
+	pthread_rwlock_rdlock(&ns->tables);
+	o = find_object(ns, number);
+	is = o && o->rewritten;
+	pthread_rwlock_unlock(&ns->tables);
+	return is;
 }
 
 /* ---- open and close ---- */

@@ -86,6 +86,7 @@ struct object {
 	uint64_t lookups;    /* atomic: what the kernel holds of its nodes */
 	struct object *was;  /* the same in a superseded generation, or NULL */
 	bool gone;	     /* under ns.tables: not to be taken for a later one */
+	bool rewritten;	     /* under ns.tables: values changed in this mount */
 	uint64_t serial; /* never used twice, as the number is */
 	enum object_kind kind;
 	struct gen *gen;
@@ -173,10 +174,12 @@ struct class_folder {
 struct classes {
 	bool text; /* labels are texts, not numbers with or without names */
 	uint32_t count;
-	struct class_folder *folders; /* in label order */
+	struct class_folder *folders; /* by number; one without a name is gone */
+	uint32_t shown;
+	uint32_t *order; /* numbers of the others, in label order */
 	uint32_t *rows;		      /* samples by class, ascending in each */
 	uint32_t nrows;
-	uint32_t *by_name; /* folders sorted by name */
+	uint32_t *by_name; /* the same sorted by name */
 };
 void classes_free(struct classes *c);
 struct class_names; /* declared names by label */
@@ -290,6 +293,7 @@ struct ns {
 	enum ns_mode mode;
 	char *mode_why;	 /* why it is not the one asked for; or NULL */
 	char *recovered; /* what was done with an interrupted commit; or NULL */
+	bool rewritten;	 /* atomic: some object was */
 	bool detached;	 /* atomic: FILE was replaced; the writer is of no use */
 	struct writer *writer;
 	struct stage *stage;
@@ -340,6 +344,10 @@ void object_free(struct object *o);
 /* Under the tables lock: o takes over the number, the references and the
  * ephemerals of what it was. */
 void object_adopt(struct ns *ns, struct object *o);
+/* All values of a dataset, or how they are shown, have changed: the kernel is to
+ * keep nothing of it, from now on. */
+void object_rewritten(struct ns *ns, uint32_t number);
+bool object_is_rewritten(struct ns *ns, uint32_t number);
 /* It is being removed, or moved: what comes to be under its path is another one. */
 void object_gone(struct ns *ns, struct object *o, bool gone);
 /* An object of a superseded generation is now the child `name` of dir. */
@@ -490,6 +498,12 @@ int staged_rename(struct ns *ns, const struct pin *dir, const char *name,
 /* A member's value of a staged row, by name without "user.". */
 int staged_setxattr(struct ns *ns, const struct pin *p, const char *name,
 		    const char *text, size_t n, int flags, struct refusal *f);
+/* Attributes of a staged file's row; the names as ns_xattrs() has them. */
+int staged_xattr(struct ns *ns, const struct pin *p, const char *name,
+		 struct blob **ret_value);
+int staged_xattrs(struct ns *ns, const struct pin *p, struct strbuf *out);
+/* rmdir of a class folder that mkdir made and no row has. -ENOENT: it is none. */
+int class_rmdir(struct ns *ns, const struct pin *dir, const char *name);
 /* mkdir in D.by-class/, or in a class view. -ENOENT: dir is none of these. */
 int class_mkdir(struct ns *ns, const struct pin *dir, const char *name);
 
@@ -620,6 +634,9 @@ int rownames_find(struct ns *ns, struct object *o, const char *name,
 		  uint32_t *ret_row);
 
 /* ---- lookup.c ---- */
+/* A name in a directory of what is committed. */
+int lookup_committed(struct ns *ns, const struct pin *dir, const char *name,
+		     struct node *ret);
 /* Parses "000007.png" style names: digits as %06u prints them, then *ret_rest.
  * False: not of that form. */
 bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest);

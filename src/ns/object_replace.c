@@ -26,17 +26,13 @@ static int act_replace(void *arg, struct writer *w, struct refusal *f)
 			  : writer_replace(w, x->path, x->fd, x->offset);
 }
 
-/* Files of the dataset that the kernel has pages of. */
 static int replace(struct object *o, struct replacement *x)
 {
-	CLEANUP(pin_done) struct pin p = { 0 };
-	uint64_t ino = node_ino((struct node){ o->number, V_DIR, 0 });
+	uint32_t number = o->number;
 	int r = ns_transact(x->ns, x->path, act_replace, x);
 
-	if (r == 0 && pin_get(x->ns, ino, &p) == 0) {
-		ns_changed_object(x->ns, p.object);
-		ns_tell(x->ns);
-	}
+	if (r == 0)
+		object_rewritten(x->ns, number);
 	return r;
 }
 

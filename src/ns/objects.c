@@ -155,6 +155,10 @@ static int verdict_in_group(struct ns *ns, const struct pin *dir,
 
 	if (r < 0)
 		return r;
+	if (!suffix && group_find(dir->object->group, name))
+		return refusal_set(f, -EPERM, "save the .npy instead",
+				   "this is made from the dataset, and can not "
+				   "be turned back");
 	if (!suffix)
 		return refusal_set(
 			f, -EINVAL,

@@ -28,9 +28,9 @@ static int add(struct set_attrs *to, const char *path, const char *name,
 		array_free(value);
 		return -ENOMEM;
 	}
-	grown[to->count++] = (struct stage_attr){
-		.path = copy, .name = name, .value = value
-	};
+	grown[to->count++] = (struct stage_attr){ .path = copy,
+						  .name = name,
+						  .value = value };
 	return 0;
 }
 

@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <sys/xattr.h>
 
-#include "labels_int.h"
 #include "objects_int.h"
+#include "write_int.h"
 #include "xattr_int.h"
 
 /* A value for one row of one dataset. */
 struct row {
+	uint32_t number; /* of the dataset's object */
 	char *path;
 	struct dset *dset;
 	uint64_t index;
@@ -32,6 +33,14 @@ static int act_row(void *arg, struct writer *w, struct refusal *f)
 	return writer_overwrite(w, row->path, 0, row->index, row->value);
 }
 
+static int row_of(struct object *o, uint64_t index, struct row *row)
+{
+	row->number = o->number;
+	row->index = index;
+	row->path = object_path(o);
+	return row->path ? open_dataset(o, &row->dset) : -ENOMEM;
+}
+
 /* One row: a scalar, or a vector. */
 static int parse_row(struct row *row, const char *text, size_t n,
 		     struct refusal *f)
@@ -51,24 +60,9 @@ static int parse_row(struct row *row, const char *text, size_t n,
 
 /* ---- labels ---- */
 
-static int label_path(const struct object *o, char **ret_path,
-		      struct refusal *f)
-{
-	const char *user =
-		o->rules && o->rules->labels ? o->rules->labels->value : NULL;
-
-	if (user && strchr(user, ':'))
-		return refusal_set(f, -EOPNOTSUPP, "change them in that file",
-				   "the labels lie in another file");
-	*ret_path = !user	   ? object_path(o->labels)
-		    : *user == '/' ? strdup(user)
-				   : child_path(o->parent, user);
-	return *ret_path ? 0 : -ENOMEM;
-}
-
 /* The number of a class by its name. */
 static int class_number(struct ns *ns, struct object *o, struct dset *d,
-			const char *text, size_t n, uint64_t *ret_number,
+			const char *text, size_t n, int64_t *ret_number,
 			struct refusal *f)
 {
 	const struct class_names *names = NULL;
@@ -91,43 +85,25 @@ static int class_number(struct ns *ns, struct object *o, struct dset *d,
 			   "there is no class %.*s", (int)n, text);
 }
 
-static void put_onehot(uint64_t number, uint64_t width, struct strbuf *out)
+/* A number, or a class by its name, as the dataset holds it. */
+static int parse_class(struct ns *ns, struct object *o, struct row *row,
+		       const char *text, size_t n, struct refusal *f)
 {
-	for (uint64_t i = 0; i < width; i++)
-		strbuf_printf(out, "%c%d", i ? ',' : '[', i == number);
-	strbuf_putc(out, ']');
-}
-
-/* The label as the dataset holds it: itself, or one-hot. */
-static int label_text(struct ns *ns, struct object *o, struct dset *d,
-		      bool is_class, const char *text, size_t n,
-		      struct strbuf *out, struct refusal *f)
-{
-	uint64_t width = label_width(dset_info(d), o->count), number;
+	const struct dataset_info *in = dset_info(row->dset);
+	CLEANUP(blob_unrefp) struct blob *value = NULL;
 	CLEANUP(freep) char *copy = strndup(text, n);
+	struct class_label label = { .text = false };
 	int r = copy ? 0 : -ENOMEM;
 
-	if (r < 0)
-		return r;
-	if (label_is_text(dset_info(d)->type) ||
-	    (!is_class && (width == 1 || *copy == '['))) {
-		strbuf_put(out, text, n);
-		return strbuf_error(out);
-	}
-	if (text_is_integer(copy) && *copy != '-')
-		number = strtoull(copy, NULL, 10);
-	else
-		r = class_number(ns, o, d, text, n, &number, f);
-	if (r == 0 && width > 1 && number >= width)
-		r = refusal_set(f, -EINVAL, "choose a class that it has",
-				"there are %" PRIu64 " classes", width);
-	if (r < 0)
-		return r;
-	if (width > 1)
-		put_onehot(number, width, out);
-	else
-		strbuf_printf(out, "%" PRIu64, number);
-	return strbuf_error(out);
+	if (r == 0 && text_is_integer(copy))
+		label.number = strtoll(copy, NULL, 10);
+	else if (r == 0)
+		r = class_number(ns, o, row->dset, text, n, &label.number, f);
+	if (r == 0)
+		r = label_value(in, &label, &value, f);
+	return r < 0 ? r
+		     : row_array(in->type, in->rank, in->dims, 0, 1,
+				 value->data, value->size, &row->value);
 }
 
 /* The sample leaves the class folder where the kernel may know it. */
@@ -153,18 +129,21 @@ static int find_label(struct ns *ns, const struct pin *p, const char *name,
 		      const char *text, size_t n, struct row *row,
 		      struct refusal *f)
 {
-	CLEANUP(strbuf_done) struct strbuf label = STRBUF_INIT;
-	int r = label_open(ns, p->object, &row->dset);
+	struct object *labels = labels_of(ns, p->object);
+	uint64_t width;
+	int r = labels ? group_is_ours(labels, f)
+		       : refusal_set(f, -EOPNOTSUPP, "change them there",
+				     "its labels lie in another file");
 
 	if (r == 0)
-		r = label_path(p->object, &row->path, f);
-	if (r == 0)
-		r = label_text(ns, p->object, row->dset, !strcmp(name, "class"),
-			       text, n, &label, f);
-	if (r == 0)
-		r = parse_row(row, label.buf ? label.buf : "", label.len, f);
-	row->index = p->node.index;
-	return r;
+		r = row_of(labels, p->node.index, row);
+	if (r < 0)
+		return r;
+	width = label_width(dset_info(row->dset), p->object->count);
+	if (label_is_text(dset_info(row->dset)->type) ||
+	    (!strcmp(name, "label") && (width == 1 || *text == '[')))
+		return parse_row(row, text, n, f);
+	return parse_class(ns, p->object, row, text, n, f);
 }
 
 /* ---- members ---- */
@@ -187,12 +166,19 @@ static int find_member(const struct pin *p, const char *name, const char *text,
 				   name);
 	r = group_is_ours(m, f);
 	if (r == 0)
-		r = open_dataset(m, &row->dset);
-	if (r < 0)
-		return r;
-	row->path = object_path(m);
-	row->index = index;
-	return row->path ? parse_row(row, text, n, f) : -ENOMEM;
+		r = row_of(m, index, row);
+	return r < 0 ? r : parse_row(row, text, n, f);
+}
+
+/* What is shown of the whole dataset has changed. */
+static void tell_row(struct ns *ns, uint32_t number)
+{
+	CLEANUP(pin_done) struct pin p = { 0 };
+
+	if (pin_get(ns, node_ino((struct node){ number, V_DIR, 0 }), &p) < 0)
+		return;
+	ns_changed_object(ns, p.object);
+	ns_tell(ns);
 }
 
 int row_setxattr(struct ns *ns, const struct pin *p, const char *name,
@@ -221,5 +207,8 @@ int row_setxattr(struct ns *ns, const struct pin *p, const char *name,
 		return r;
 	if (label)
 		tell_class(ns, p->object, p->node.index);
-	return ns_transact(ns, row.path, act_row, &row);
+	r = ns_transact(ns, row.path, act_row, &row);
+	if (r == 0)
+		tell_row(ns, row.number);
+	return r;
 }

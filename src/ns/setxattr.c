@@ -79,15 +79,12 @@ static int read_old(const struct object *o, struct setting *s,
 	return r;
 }
 
-/* An attribute may say how the dataset is shown. */
-static void tell_changed(struct ns *ns, uint64_t ino, uint64_t parent,
-			 const struct strbuf *names)
+static bool is_asked_for(const char *name)
 {
-	CLEANUP(pin_done) struct pin p = { 0 };
-
-	if (pin_get(ns, ino, &p) == 0)
-		ns_changed_object(ns, p.object);
-	tell_names(ns, parent, names);
+	for (const char *const *n = layout_dataset_facts; *n; n++)
+		if (!strcmp(*n, name))
+			return true;
+	return false;
 }
 
 static int set_of_object(struct ns *ns, const struct pin *p, struct setting *s)
@@ -97,6 +94,8 @@ static int set_of_object(struct ns *ns, const struct pin *p, struct setting *s)
 	CLEANUP(array_freep) struct array *old = NULL;
 	CLEANUP(array_freep) struct array *value = NULL;
 	CLEANUP(freep) char *path = object_path(o);
+	bool shows = o->kind == OBJECT_DATASET && is_asked_for(s->name);
+	uint32_t number = o->number;
 	uint64_t parent = NS_ROOT_INO;
 	int r = path ? group_is_ours(o, &s->f) : -ENOMEM;
 
@@ -114,15 +113,18 @@ static int set_of_object(struct ns *ns, const struct pin *p, struct setting *s)
 		r = make_value(s, old, &value);
 	if (r < 0)
 		return r;
-	if (g && o->kind == OBJECT_DATASET && ns->opts.view == NS_TREE) {
+	/* it may say as what the dataset is shown */
+	if (shows) {
 		parent = node_ino(
 			(struct node){ g->parent ? g->number : 0, V_DIR, 0 });
 		shown_names(g->group, o->name, &names);
 	}
 	r = ns_transact(ns, path, act_change,
 			&(struct change){ path, s->name, value });
-	if (r == 0)
-		tell_changed(ns, node_ino(p->node), parent, &names);
+	if (r == 0 && shows) {
+		tell_names(ns, parent, &names);
+		object_rewritten(ns, number);
+	}
 	return r;
 }
 

@@ -6,7 +6,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "stage_int.h"
 
@@ -123,8 +122,8 @@ static int find_log(struct place *p, const char *dir, char **ret_why)
 	return 0;
 }
 
-int place_find(struct writer *w, const char *dir, struct place *ret_place,
-	       char **ret_why)
+int place_of_log(struct writer *w, const char *dir, struct place *ret_place,
+		 char **ret_why)
 {
 	CLEANUP(place_done) struct place p = { 0 };
 	CLEANUP(freep) char *side = NULL;
@@ -145,33 +144,6 @@ int place_find(struct writer *w, const char *dir, struct place *ret_place,
 	return 0;
 }
 
-int stage_elsewhere(const char *file, char **ret_dir)
-{
-	CLEANUP(freep) char *copy = strdup(file);
-	CLEANUP(freep) char *copy2 = strdup(file);
-	CLEANUP(freep) char *pointer = NULL;
-	CLEANUP(freep) char *log = NULL;
-	struct stat st;
-	int r;
-
-	if (!copy || !copy2)
-		return -ENOMEM;
-	if (asprintf(&pointer, "%s/.%s" SIDE_SUFFIX "/stage.at", dirname(copy),
-		     basename(copy2)) < 0) {
-		pointer = NULL;
-		return -ENOMEM;
-	}
-	if (lstat(pointer, &st) < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
-		return -EPERM;
-	r = read_pointer(pointer, &log);
-	if (r < 0)
-		return r;
-	*ret_dir = strdup(dirname(log));
-	return *ret_dir ? 0 : -ENOMEM;
-}
-
 /* A pointer is whole before it has its name. */
 static int write_pointer(const struct place *p, const struct stage_io *io)
 {
@@ -186,9 +158,9 @@ static int write_pointer(const struct place *p, const struct stage_io *io)
 	fd = io->open(fresh, true);
 	if (fd < 0)
 		return fd;
-	r = stage_disk_write(io, fd, p->log, strlen(p->log), 0);
+	r = stage_io_write(io, fd, p->log, strlen(p->log), 0);
 	if (r == 0)
-		r = stage_disk_write(io, fd, "\n", 1, strlen(p->log));
+		r = stage_io_write(io, fd, "\n", 1, strlen(p->log));
 	if (r == 0)
 		r = io->sync(fd);
 	io->close(fd);

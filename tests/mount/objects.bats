@@ -479,3 +479,34 @@ PY
 	assert_match "$output" "*Invalid argument*"
 	assert_same_pixels "$MNT/one.png" d.h5 one
 }
+
+first_label_is() { [ "$(head -n 1 "$MNT/train/labels.txt" | tr -d ' ')" = "$1" ]; }
+
+@test "edit: samples whose values were changed through the .npy are read afresh" {
+	make_file
+	h5fs_mount d.h5 edit
+	cat "$MNT/train/images/"*.png >/dev/null
+	cat "$MNT/train/labels.txt" >/dev/null
+	py <<'PY'
+np.save('new.npy', 255 - np.load(MNT + '/train/images.npy'))
+PY
+	cp new.npy "$MNT/train/images.npy"
+	for i in 0 1 2 3; do
+		assert_same_pixels "$MNT/train/images/00000$i.png" d.h5 train/images $i
+	done
+	setfattr -n user.label -v 1 "$MNT/train/images/000000.png"
+	wait_for first_label_is 1
+}
+
+@test "edit: an attribute that says how a dataset is shown takes effect at once" {
+	make_file
+	h5fs_mount d.h5 edit
+	cmp "$MNT/one.png" "$MNT/one.png"
+	setfattr -x user.CLASS "$MNT/one.npy"
+	ls_is "$MNT" train model one.npy one.txt words.txt
+	[ ! -e "$MNT/one.png" ]
+	setfattr -n user.CLASS -v IMAGE "$MNT/one.npy"
+	assert_same_pixels "$MNT/one.png" d.h5 one
+	setfattr -n user.IMAGE_WHITE_IS_ZERO -v 1 "$MNT/one.npy"
+	refute assert_same_pixels "$MNT/one.png" d.h5 one
+}

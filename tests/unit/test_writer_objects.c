@@ -806,6 +806,46 @@ static void fixed_datasets_grow(void)
 	H5Tclose(text);
 }
 
+static void make_named(hid_t file)
+{
+	hsize_t dims[] = { 9, 5 };
+	hid_t space = H5Screate_simple(2, dims, NULL), t, set;
+
+	t = H5Tcopy(H5T_STD_I16BE);
+	H5Tcommit2(file, "type", t, PD, PD, PD);
+	set = H5Dcreate2(file, "d", t, space, PD, PD, PD);
+	put_attr(set, "a", t, 0, (int16_t[]){ 1 });
+	H5Dclose(set);
+	H5Tclose(t);
+	H5Sclose(space);
+}
+
+/* A type that has a name keeps it. */
+static void a_named_type_stays(void)
+{
+	struct writer *w = begin("named.h5", false, make_named);
+	H5O_info_t there, got;
+	hid_t file, set, attr, t;
+
+	CHECK_EQ(writer_grow(w, "/d", 0), 0);
+	file = commit(w, "named.h5");
+	CHECK(H5Oget_info_by_name2(file, "type", &there, H5O_INFO_BASIC, PD) >=
+	      0);
+	CHECK_EQ(there.rc, 3); /* its link, the dataset, the attribute */
+	set = H5Dopen2(file, "/d", PD);
+	attr = H5Aopen(set, "a", PD);
+	for (unsigned i = 0; i < 2; i++) {
+		t = i ? H5Aget_type(attr) : H5Dget_type(set);
+		CHECK(H5Tcommitted(t) > 0);
+		CHECK(H5Oget_info2(t, &got, H5O_INFO_BASIC) >= 0);
+		CHECK_EQ(got.addr, there.addr);
+		H5Tclose(t);
+	}
+	H5Aclose(attr);
+	H5Dclose(set);
+	H5Fclose(file);
+}
+
 static void make_ungrowable(hid_t file)
 {
 	hsize_t dims = 4;
@@ -886,6 +926,7 @@ int main(void)
 	RUN(attributes_removed);
 	RUN(references_by_path);
 	RUN(fixed_datasets_grow);
+	RUN(a_named_type_stays);
 	RUN(what_can_not_grow);
 	return fixture_end();
 }

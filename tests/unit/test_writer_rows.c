@@ -657,6 +657,70 @@ static void a_single_value_replaced(void)
 	model_end(&m);
 }
 
+/* ---- what is open in a transaction ---- */
+static void an_abort_is_forgotten(void)
+{
+	static const struct shape s = { 1, 0, { 3 }, { 4 } };
+	hid_t file = create_file("abort.h5", false), set;
+	struct array *lost;
+	struct writer *w;
+	struct model m;
+
+	set = create_set(file, "d", H5T_STD_I32LE, &s, "z", NULL);
+	model_begin(&m, set, &s);
+	H5Dclose(set);
+	H5Fclose(file);
+	lost = model_rows(&m, 30);
+	w = open_writer("abort.h5", 1);
+	CHECK_EQ(writer_begin(w), 0);
+	model_append(&m, w, "/d", 2);
+	CHECK_EQ(writer_commit(w, 1), 0);
+	CHECK_EQ(writer_begin(w), 0);
+	CHECK_EQ(writer_append(w, "/d", 0, lost), 0);
+	CHECK_EQ(writer_overwrite(w, "/d", 0, 0, lost), 0);
+	writer_abort(w);
+	CHECK_EQ(writer_begin(w), 0);
+	model_append(&m, w, "/d", 6);
+	CHECK_EQ(writer_commit(w, 2), 0);
+	writer_close(w);
+	file = open_file("abort.h5");
+	CHECK(reads_as(file, "/d", m.all));
+	H5Fclose(file);
+	model_end(&m);
+}
+
+/* More than are kept open. */
+static void many_datasets(void)
+{
+	enum { N = WRITER_SETS + 9 };
+	static const struct shape s = { 1, 0, { 1 }, { 4 } };
+	hid_t file = create_file("sets.h5", false), set;
+	static struct model m[N];
+	char name[N][16];
+	struct writer *w;
+
+	for (int i = 0; i < N; i++) {
+		snprintf(name[i], sizeof(name[i]), "/d%d", i);
+		set = create_set(file, name[i], H5T_STD_I32LE, &s, "z", NULL);
+		model_begin(&m[i], set, &s);
+		H5Dclose(set);
+	}
+	H5Fclose(file);
+	w = open_writer("sets.h5", 1);
+	CHECK_EQ(writer_begin(w), 0);
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < N; i++)
+			model_append(&m[i], w, name[i], 2);
+	CHECK_EQ(writer_commit(w, 1), 0);
+	writer_close(w);
+	file = open_file("sets.h5");
+	for (int i = 0; i < N; i++) {
+		CHECK(reads_as(file, name[i], m[i].all));
+		model_end(&m[i]);
+	}
+	H5Fclose(file);
+}
+
 /* ---- what is refused ---- */
 static struct array *numbers(uint64_t n)
 {
@@ -826,6 +890,8 @@ int main(void)
 	RUN(a_mask_that_changes_alone);
 	RUN(all_values_replaced);
 	RUN(a_single_value_replaced);
+	RUN(an_abort_is_forgotten);
+	RUN(many_datasets);
 	RUN(appends_that_are_refused);
 	RUN(rows_that_do_not_fit);
 	RUN(a_damaged_chunk);
