@@ -109,10 +109,9 @@ int ns_symlink(struct ns *ns, uint64_t parent, const char *name,
 
 static int remove_name(struct request *q, bool is_dir)
 {
-	int r = -ENOENT;
+	int r = is_dir ? class_rmdir(q->ns, &q->dir, q->name)
+		   : staged_unlink(q->ns, &q->dir, q->name);
 
-	if (!is_dir)
-		r = staged_unlink(q->ns, &q->dir, q->name);
 	if (r == -ENOENT && (q->kind == DIR_PENDING || is_object_dir(q)))
 		r = pending_remove(q->ns, &q->dir, q->name, is_dir);
 	if (r != -ENOENT || q->kind == DIR_PENDING)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* command.c - what is written to .h5fs/control: one write, one command, and its
  * errno is what became of it. */
-#include "ns_int.h"
+#include "write_int.h"
 
 #define COMMAND_MAX 65536
 
@@ -93,7 +93,23 @@ static int empty_directory(struct ns *ns, uint64_t ino)
 	return r;
 }
 
-/* What is staged in and below a directory of FILE. */
+/* The stage's key of a directory of FILE. */
+static int directory_key(struct ns *ns, const struct pin *p, char **ret_key)
+{
+	CLEANUP(intake_done) struct intake in = { 0 };
+	int r;
+
+	if (p->node.view == V_CLASS || p->node.view == V_NEWCLASS) {
+		r = intake_of(ns, p, &in);
+		if (r == 0)
+			*ret_key = TAKE(in.dir);
+		return r;
+	}
+	*ret_key = object_path(p->object);
+	return *ret_key ? 0 : -ENOMEM;
+}
+
+/* What is staged in it and below it. */
 static int discard_below(struct ns *ns, uint64_t ino)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
@@ -101,12 +117,11 @@ static int discard_below(struct ns *ns, uint64_t ino)
 	uint64_t rows;
 	int r = pin_get(ns, ino, &p);
 
-	if (r < 0)
-		return r;
-	dir = object_path(p.object);
-	if (!dir)
-		return -ENOMEM;
-	return stage_discard(ns->stage, dir, NULL, &rows);
+	if (r == 0)
+		r = directory_key(ns, &p, &dir);
+	if (r == -ENOENT) /* nothing is ever staged there */
+		return 0;
+	return r < 0 ? r : stage_discard(ns->stage, dir, NULL, &rows);
 }
 
 static int discard_entry(struct ns *ns, uint64_t parent, const char *name,

@@ -2,7 +2,7 @@
 /* content.c - the bytes and the size of every file of the tree. */
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "write_int.h"
 
 /* Smaller files come in one request and are cached by the kernel alone. */
 #define CACHE_FROM 16384
@@ -386,6 +386,8 @@ static int read_once(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
 	}
 	if (size > MAX_READ)
 		size = MAX_READ;
+	if (p.node.view == V_STAGED || p.node.view == V_DRAFT)
+		return staged_read(ns, &p, offset, size, ret_bytes);
 	if (p.node.view == V_SLICE) {
 		pthread_rwlock_rdlock(&ns->tables);
 		struct ephemeral *e =

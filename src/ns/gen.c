@@ -14,8 +14,17 @@
 
 #include "ns_int.h"
 
-static void close_stores(struct gen *gen)
+/* Who looks at generations under the tables lock meets no store that is being
+ * closed; what it has counted stays counted. */
+static void close_stores(struct ns *ns, struct gen *gen)
 {
+	struct store *store;
+
+	pthread_rwlock_wrlock(&ns->tables);
+	store = TAKE(gen->store);
+	if (store)
+		stats_take(&ns->past, store);
+	pthread_rwlock_unlock(&ns->tables);
 	for (size_t i = 0; i < gen->nlabel_stores; i++) {
 		store_close(gen->label_stores[i].store);
 		free(gen->label_stores[i].file);
@@ -23,8 +32,7 @@ static void close_stores(struct gen *gen)
 	free(gen->label_stores);
 	gen->label_stores = NULL;
 	gen->nlabel_stores = 0;
-	store_close(gen->store);
-	gen->store = NULL;
+	store_close(store);
 }
 
 /* Under the tables lock: nobody is to look for what it was in gen. */
@@ -56,7 +64,7 @@ void gen_free(struct ns *ns, struct gen *gen)
 		older = o->older;
 		object_free(o);
 	}
-	close_stores(gen);
+	close_stores(ns, gen);
 	free(gen);
 }
 
@@ -197,7 +205,7 @@ static void close_superseded(struct ns *ns)
 		pthread_rwlock_unlock(&ns->tables);
 		if (unused && g->store) {
 			states_drop(ns, g);
-			close_stores(g);
+			close_stores(ns, g);
 		}
 	}
 }

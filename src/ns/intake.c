@@ -67,8 +67,7 @@ char *class_key(const struct classes *c, uint32_t ci)
 	const struct class_folder *f = &c->folders[ci];
 	char *key = NULL;
 
-	if (f->label &&
-	    (c->text || (!f->shared && !text_is_integer(f->label))))
+	if (f->label && (c->text || (!f->shared && !text_is_integer(f->label))))
 		return strdup(f->label);
 	return asprintf(&key, "%" PRId64, f->number) < 0 ? NULL : key;
 }
@@ -80,6 +79,8 @@ static int take_class(const struct classes *c, uint32_t ci, struct intake *in)
 	if (ci >= c->count)
 		return -ENOENT;
 	f = &c->folders[ci];
+	if (!f->name)
+		return -ENOENT;
 	in->class_name = class_key(c, ci);
 	in->sub = in->class_name ? strdup(in->class_name) : NULL;
 	in->label.text = c->text;
@@ -120,17 +121,14 @@ static int eph_key(struct ns *ns, const struct pin *p, char **ret_key)
 	return 0;
 }
 
-static int of_new_class(struct ns *ns, const struct pin *dir,
-			struct intake *in)
+/* A class that has no folder of its own yet. */
+static int take_new_class(struct object *o, struct ns *ns, struct intake *in)
 {
 	CLEANUP(dset_unrefp) struct dset *d = NULL;
-	int r = eph_key(ns, dir, &in->sub);
+	int r = label_open(ns, o, &d);
 
-	if (r == 0)
-		r = label_open(ns, dir->object, &d);
 	if (r < 0)
 		return r;
-	in->kind = INTAKE_SAMPLE;
 	in->class_name = strdup(in->sub);
 	in->label.text = label_is_text(dset_info(d)->type);
 	in->label.name = in->label.text ? strdup(in->sub) : NULL;
@@ -139,8 +137,46 @@ static int of_new_class(struct ns *ns, const struct pin *dir,
 								     : -ENOMEM;
 }
 
-static int of_directory(struct ns *ns, const struct pin *dir,
-			struct intake *in)
+int intake_of_class(struct ns *ns, struct object *o, const char *key,
+		    struct intake *ret)
+{
+	CLEANUP(intake_done) struct intake in = { .kind = INTAKE_SAMPLE };
+	const struct classes *c;
+	STATE_REF(ref, ns);
+	bool found = false;
+	int r = state_get(ns, o, &ref.st);
+
+	if (r == 0)
+		r = labels_classes(ns, ref.st, &c);
+	for (uint32_t i = 0; r == 0 && !found && i < c->shown; i++) {
+		CLEANUP(freep) char *other = class_key(c, c->order[i]);
+
+		if (!other)
+			return -ENOMEM;
+		found = !strcmp(other, key);
+		if (found)
+			r = take_class(c, c->order[i], &in);
+	}
+	if (r == 0 && !found) {
+		in.sub = strdup(key);
+		r = in.sub ? take_new_class(o, ns, &in) : -ENOMEM;
+	}
+	if (r < 0)
+		return r;
+	*ret = in;
+	memset(&in, 0, sizeof(in));
+	return 0;
+}
+
+static int of_new_class(struct ns *ns, const struct pin *dir, struct intake *in)
+{
+	int r = eph_key(ns, dir, &in->sub);
+
+	in->kind = INTAKE_SAMPLE;
+	return r < 0 ? r : take_new_class(dir->object, ns, in);
+}
+
+static int of_directory(struct ns *ns, const struct pin *dir, struct intake *in)
 {
 	if (dir->object->kind == OBJECT_DATASET)
 		in->kind = INTAKE_SAMPLE;

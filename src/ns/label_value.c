@@ -45,8 +45,8 @@ static bool integer_fits(const struct dtype *t, int64_t v)
 		return v == 0 || v == 1;
 	if (t->class == DT_UINT)
 		return v >= 0 && (bits >= 64 || v >> bits == 0);
-	return bits >= 64 ||
-	       (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
+	return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) &&
+			      v < (int64_t)1 << (bits - 1));
 }
 
 /* An enum holds only what it has a name for. */
@@ -120,7 +120,8 @@ int label_value(const struct dataset_info *in, const struct class_label *label,
 	int r;
 
 	if (!width || label->text != label_is_text(t))
-		return refusal_set(f, -EOPNOTSUPP, "set user.MEMBER on the file",
+		return refusal_set(f, -EOPNOTSUPP,
+				   "set user.MEMBER on the file",
 				   "its labels are of another kind");
 	if (label->text) {
 		r = text_value(t, label->name, strlen(label->name), ret_bytes);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "write_int.h"
 
 struct lister {
 	struct ns *ns;
@@ -14,6 +14,7 @@ struct lister {
 	void *arg;
 	uint64_t tag; /* in the offsets it gives */
 	bool given;   /* something was */
+	bool full;    /* the receiver has had enough */
 };
 
 /* Offsets of the root's directories say which generation they are of. */
@@ -44,6 +45,7 @@ static int give(struct lister *l, struct ns_dirent *d, const struct object *o)
 		node_count(l->ns, number, 1);
 	if (l->emit(l->arg, d) == 0)
 		return 0;
+	l->full = true;
 	if (counts)
 		node_count(l->ns, number, -1);
 	return 1;
@@ -247,10 +249,10 @@ static int list_byclass(struct lister *l, struct object *o, uint64_t from)
 	STATE_REF(ref, l->ns);
 	int r = get_classes(l, o, &ref, &c);
 
-	for (uint64_t i = from; r == 0 && i < c->count; i++)
+	for (uint64_t i = from; r == 0 && i < c->shown; i++)
 		r = give_dir(l, o,
-			     (struct node){ o->number, V_CLASS, (uint32_t)i },
-			     c->folders[i].name, i + 1);
+			     (struct node){ o->number, V_CLASS, c->order[i] },
+			     c->folders[c->order[i]].name, i + 1);
 	return r < 0 ? r : 0;
 }
 
@@ -421,6 +423,72 @@ static int go_on(struct lister *l, struct pin *p, uint64_t *from)
 	return 0;
 }
 
+/* ---- what is staged: behind all else, from an offset of its own on ---- */
+
+/* Of the root bits above are the generation's. */
+static unsigned staged_bits(const struct pin *p)
+{
+	return p->object->parent ? 60 : TAG_SHIFT - 2;
+}
+
+static uint64_t staged_offset(const struct pin *p)
+{
+	return (uint64_t)1 << (staged_bits(p) + 1);
+}
+
+static int list_new_classes(struct lister *l, const struct pin *p,
+			    struct object *set, uint64_t from)
+{
+	const struct classes *c;
+	STATE_REF(ref, l->ns);
+	int r = get_classes(l, set, &ref, &c);
+
+	for (uint64_t i = from; r == 0; i++) {
+		struct ns_dirent d = { .next = staged_offset(p) + i + 1,
+				       .type = S_IFDIR };
+		CLEANUP(freep) char *name = NULL;
+
+		if (!new_class_at(l->ns, set, c, i, &name))
+			return 0;
+		d.name = name;
+		stat_fill(l->ns, set, V_NEWCLASS, 0, S_IFDIR, 0, &d.entry.st);
+		d.st_ino = hash_mix(d.entry.st.st_ino,
+				    hash_bytes(name, strlen(name), 3));
+		r = give(l, &d, set);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int list_staged(struct lister *l, const struct pin *p, uint64_t from)
+{
+	CLEANUP(intake_done) struct intake in = { 0 };
+	CLEANUP(staged_names_done) struct staged_names names = { 0 };
+	struct object *set = class_set_of(l->ns, p);
+	int r = 0;
+
+	if (set)
+		return list_new_classes(l, p, set, from);
+	if (stage_is_empty(l->ns->stage) &&
+	    !__atomic_load_n(&l->ns->write->nfiles, __ATOMIC_ACQUIRE))
+		return 0;
+	r = intake_of(l->ns, p, &in);
+	if (r == 0)
+		r = staged_names_get(l->ns, &in, staged_bits(p), &names);
+	for (size_t i = staged_names_from(&names, from);
+	     r == 0 && i < names.count; i++) {
+		struct ns_dirent d = { .type = S_IFREG };
+		uint64_t hash;
+
+		d.name = staged_names_at(&names, i, &hash);
+		d.next = staged_offset(p) + hash + 1;
+		stat_fill(l->ns, p->object, V_STAGED, 0, S_IFREG, 0,
+			  &d.entry.st);
+		d.st_ino = staged_ino(d.entry.st.st_ino, in.sub, d.name);
+		r = give(l, &d, p->object);
+	}
+	return r == -ENOENT || r > 0 ? 0 : r;
+}
+
 static int list_node(struct lister *l, const struct pin *p, uint64_t from)
 {
 	switch (p->node.view) {
@@ -434,6 +502,8 @@ static int list_node(struct lister *l, const struct pin *p, uint64_t from)
 		return list_byclass(l, p->object, from);
 	case V_CLASS:
 		return list_class(l, p->object, p->node.index, from);
+	case V_NEWCLASS:
+		return 0;
 	case V_ATTRS:
 		return list_attrs(l, p->object, from);
 	case V_H5FS:
@@ -453,14 +523,18 @@ static int list_once(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
 		     ns_emit emit, void *arg, bool *ret_given)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
-	struct lister l = { ns, &p, want_stat, emit, arg, 0, false };
+	struct lister l = { ns, &p, want_stat, emit, arg, 0, false, false };
+	uint64_t staged;
 	int r = pin_get(ns, dir, &p);
 
 	if (r == 0 && p.node.object == 0 && p.node.view != V_H5FS)
 		r = go_on(&l, &p, &from);
 	if (r < 0)
 		return r;
-	r = list_node(&l, &p, from);
+	staged = staged_offset(&p);
+	r = from < staged ? list_node(&l, &p, from) : 0;
+	if (r == 0 && !l.full && ns->write)
+		r = list_staged(&l, &p, from < staged ? 0 : from - staged);
 	*ret_given = l.given;
 	return r;
 }

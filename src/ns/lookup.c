@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "write_int.h"
 
 bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest)
 {
@@ -65,6 +65,20 @@ int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
 
 /* ---- the sample directory D/ and below ---- */
 
+/* By the dataset of names, or because this mount has just committed it. */
+static int row_of_name(struct ns *ns, struct object *o, const char *name,
+		       uint32_t *ret_row)
+{
+	CLEANUP(freep) char *path = NULL;
+	int r = rownames_find(ns, o, name, ret_row);
+
+	if (r != -ENOENT || !ns->write)
+		return r;
+	path = object_path(o);
+	r = path ? committed_find(ns, path, name, ret_row) : -ENOMEM;
+	return r == 0 && *ret_row >= o->count ? -ENOENT : r;
+}
+
 /* At level k the index axis k is chosen; the last level holds the samples. */
 static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 			 uint32_t prefix, const char *name, struct node *ret)
@@ -84,7 +98,7 @@ static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 	if (!parse_index(name, &index, &rest)) {
 		uint32_t row;
 
-		r = level == 0 && axes == 1 ? rownames_find(ns, o, name, &row)
+		r = level == 0 && axes == 1 ? row_of_name(ns, o, name, &row)
 					    : -ENOENT;
 		if (r == 0)
 			*ret = (struct node){ o->number, V_SAMPLE, row };
@@ -179,6 +193,23 @@ static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
 			       classes_has(c, ci, ret->index)
 		       ? 0
 		       : -ENOENT;
+}
+
+/* Under the name by which this mount committed it. */
+static int lookup_class_name(struct ns *ns, const struct pin *p,
+			     const char *name, struct node *ret)
+{
+	CLEANUP(intake_done) struct intake in = { 0 };
+	uint32_t row;
+	int r = ns->write ? intake_of(ns, p, &in) : -ENOENT;
+
+	if (r == 0)
+		r = committed_find(ns, in.dir, name, &row);
+	if (r == 0 && row >= p->object->count)
+		r = -ENOENT;
+	if (r == 0)
+		*ret = (struct node){ p->object->number, V_SAMPLE, row };
+	return r;
 }
 
 static int lookup_class(struct ns *ns, struct object *o, const char *name,
@@ -439,8 +470,8 @@ static int lookup_qlink(struct ns *ns, const struct pin *p, const char *name,
 }
 
 /* *ret_size: of a file whose size is known already; else untouched. */
-static int find_node(struct ns *ns, const struct pin *p, const char *name,
-		     struct node *ret, uint64_t *ret_size)
+static int find_committed(struct ns *ns, const struct pin *p, const char *name,
+			  struct node *ret, uint64_t *ret_size)
 {
 	struct object *o = p->object;
 	int r;
@@ -458,7 +489,10 @@ static int find_node(struct ns *ns, const struct pin *p, const char *name,
 	case V_BYCLASS:
 		return lookup_class(ns, o, name, ret);
 	case V_CLASS:
-		return lookup_class_member(ns, o, p->node.index, name, ret);
+		r = lookup_class_member(ns, o, p->node.index, name, ret);
+		return r == -ENOENT ? lookup_class_name(ns, p, name, ret) : r;
+	case V_NEWCLASS:
+		return -ENOENT;
 	case V_H5FS:
 		return lookup_control(name, ret);
 	case V_QUERY:
@@ -470,6 +504,34 @@ static int find_node(struct ns *ns, const struct pin *p, const char *name,
 		return lookup_sample(ns, o, p->node.view - V_SUB, p->node.index,
 				     name, ret);
 	return -ENOTDIR;
+}
+
+int lookup_committed(struct ns *ns, const struct pin *dir, const char *name,
+		     struct node *ret)
+{
+	uint64_t size;
+
+	return find_committed(ns, dir, name, ret, &size);
+}
+
+/* What is really there wins; a number is that of a row, if there is one. */
+static int find_node(struct ns *ns, const struct pin *p, const char *name,
+		     struct node *ret, uint64_t *ret_size)
+{
+	struct object *set;
+	const char *rest;
+	uint64_t index;
+	bool number = parse_index(name, &index, &rest);
+	int r = number ? -ENOENT : staged_lookup(ns, p, name, ret);
+
+	if (r == -ENOENT)
+		r = find_committed(ns, p, name, ret, ret_size);
+	if (r == -ENOENT && number)
+		r = staged_lookup(ns, p, name, ret);
+	if (r != -ENOENT || !ns->write)
+		return r;
+	set = class_set_of(ns, p);
+	return set ? new_class_lookup(ns, set, name, ret) : r;
 }
 
 /* A directory whose generation is still FILE's. The root always has one: on

@@ -174,10 +174,12 @@ struct class_folder {
 struct classes {
 	bool text; /* labels are texts, not numbers with or without names */
 	uint32_t count;
-	struct class_folder *folders; /* in label order */
+	struct class_folder *folders; /* by number; one without a name is gone */
+	uint32_t shown;
+	uint32_t *order; /* numbers of the others, in label order */
 	uint32_t *rows;		      /* samples by class, ascending in each */
 	uint32_t nrows;
-	uint32_t *by_name; /* folders sorted by name */
+	uint32_t *by_name; /* the same sorted by name */
 };
 void classes_free(struct classes *c);
 struct class_names; /* declared names by label */
@@ -272,6 +274,7 @@ struct ns {
 	struct gen *gen;	 /* the current one, older ones behind it */
 	struct object **pages[NODE_MAX_OBJECT / OBJECT_PAGE];
 	uint32_t nobjects; /* highest number + 1; 0 is the current root */
+	struct store_stats past; /* of stores that are closed */
 	uint64_t serials;
 	uint32_t *free_numbers; /* of generations that are gone */
 	uint32_t nfree, free_cap;
@@ -499,6 +502,12 @@ int staged_rename(struct ns *ns, const struct pin *dir, const char *name,
 /* A member's value of a staged row, by name without "user.". */
 int staged_setxattr(struct ns *ns, const struct pin *p, const char *name,
 		    const char *text, size_t n, int flags, struct refusal *f);
+/* Attributes of a staged file's row; the names as ns_xattrs() has them. */
+int staged_xattr(struct ns *ns, const struct pin *p, const char *name,
+		 struct blob **ret_value);
+int staged_xattrs(struct ns *ns, const struct pin *p, struct strbuf *out);
+/* rmdir of a class folder that mkdir made and no row has. -ENOENT: it is none. */
+int class_rmdir(struct ns *ns, const struct pin *dir, const char *name);
 /* mkdir in D.by-class/, or in a class view. -ENOENT: dir is none of these. */
 int class_mkdir(struct ns *ns, const struct pin *dir, const char *name);
 
@@ -629,6 +638,9 @@ int rownames_find(struct ns *ns, struct object *o, const char *name,
 		  uint32_t *ret_row);
 
 /* ---- lookup.c ---- */
+/* A name in a directory of what is committed. */
+int lookup_committed(struct ns *ns, const struct pin *dir, const char *name,
+		     struct node *ret);
 /* Parses "000007.png" style names: digits as %06u prints them, then *ret_rest.
  * False: not of that form. */
 bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest);
@@ -653,6 +665,7 @@ int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob,
 /* The next reading shows what is now. */
 void control_renew(struct ns *ns);
 extern const char *const control_names[CONTROLS];
+void stats_take(struct store_stats *sum, struct store *store);
 
 /* ---- command.c: what is written to .h5fs/control ---- */
 /* One command: "commit\n", "discard\n" (all that is staged), "discard /PATH\n", or

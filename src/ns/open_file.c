@@ -62,6 +62,7 @@ static bool drop(struct write_side *w, struct open_file *f)
 	if (--f->refs)
 		return false;
 	unchain(w, f);
+	__atomic_fetch_sub(&w->nfiles, 1, __ATOMIC_ACQ_REL);
 	return true;
 }
 
@@ -97,7 +98,8 @@ struct open_file *open_file_find(struct ns *ns, const char *dir,
 {
 	struct open_file *f;
 
-	if (!ns->write)
+	if (!ns->write ||
+	    !__atomic_load_n(&ns->write->nfiles, __ATOMIC_ACQUIRE))
 		return NULL;
 	LOCK_SCOPE(&ns->write->lock);
 	f = find_named(ns->write, dir, name);
@@ -126,9 +128,9 @@ struct open_file *open_file_of_sample(struct ns *ns, struct node n)
 static int set_place(struct open_file *f, const struct intake *in,
 		     uint64_t parent, const char *name)
 {
-	struct place at = { .kind = in->kind,
-			    .label = in->label,
-			    .parent = parent };
+	struct file_place at = { .kind = in->kind,
+				 .label = in->label,
+				 .parent = parent };
 	char *dir = strdup(in->dir), *copy = strdup(name);
 	bool ok;
 
@@ -189,6 +191,7 @@ int open_file_new(struct ns *ns, const struct intake *in, uint64_t parent,
 	pthread_mutex_init(&f->lock, NULL);
 	f->refs = 1;
 	f->version = draft_version(f->draft);
+	__atomic_fetch_add(&w->nfiles, 1, __ATOMIC_ACQ_REL);
 	pthread_mutex_lock(&w->lock);
 	old = take_name(w, f);
 	pthread_mutex_unlock(&w->lock);
@@ -199,8 +202,7 @@ int open_file_new(struct ns *ns, const struct intake *in, uint64_t parent,
 }
 
 int open_file_rename(struct ns *ns, struct open_file *f,
-		     const struct intake *in, uint64_t parent,
-		     const char *name)
+		     const struct intake *in, uint64_t parent, const char *name)
 {
 	struct write_side *w = ns->write;
 	struct open_file *old = NULL;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "objects_int.h"
+#include "write_int.h"
 
 enum dir_kind dir_kind(const struct pin *dir)
 {
@@ -29,6 +30,23 @@ bool name_is_pending(const char *name)
 	return n > k && !strcmp(name + n - k, ".part");
 }
 
+/* Of a class folder, what follows the dataset's name. */
+static int put_class(struct ns *ns, const struct pin *dir, struct strbuf *path)
+{
+	CLEANUP(intake_done) struct intake in = { 0 };
+	int r;
+
+	if (dir->node.view == V_BYCLASS)
+		strbuf_puts(path, ".by-class");
+	if (dir->node.view != V_CLASS && dir->node.view != V_NEWCLASS)
+		return strbuf_error(path);
+	r = intake_of(ns, dir, &in);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	strbuf_printf(path, ".by-class/%s", in.class_name);
+	return strbuf_error(path);
+}
+
 int dir_path(struct ns *ns, const struct pin *dir, const char *name,
 	     char **ret_path)
 {
@@ -45,6 +63,8 @@ int dir_path(struct ns *ns, const struct pin *dir, const char *name,
 				  &path);
 	if (r == 0 && o->kind != OBJECT_GROUP)
 		strbuf_printf(&path, "%s%s", path.len ? "/" : "", o->name);
+	if (r == 0)
+		r = put_class(ns, dir, &path);
 	if (r == 0 &&
 	    asprintf(ret_path, "%s%s%s/%s", pending ? pending : "",
 		     path.len ? "/" : "", path.len ? path.buf : "", name) < 0)

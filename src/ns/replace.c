@@ -34,7 +34,8 @@ static int overwrite_row(struct ns *ns, struct node sample,
 			 size_t size, const char *path)
 {
 	CLEANUP(array_freep) struct array *rows = NULL;
-	struct overwrite o = { .path = m->path, .axis = m->axis,
+	struct overwrite o = { .path = m->path,
+			       .axis = m->axis,
 			       .at = sample.index };
 	int r = row_array(m->type, m->rank, m->dims, m->axis, 1, bytes, size,
 			  &rows);

@@ -111,7 +111,8 @@ static int refuse_neighbour(const struct object *o, const struct object *other,
 	CLEANUP(freep) char *path = object_path(o);
 	CLEANUP(freep) char *also = object_path(other);
 	CLEANUP(freep) char *remedy = NULL;
-	CLEANUP(freep) char *outer = object_path(
+	CLEANUP(freep)
+	char *outer = object_path(
 		other->parent->parent == o->parent ? o->parent : other->parent);
 
 	if (!path || !also || !outer ||
@@ -127,8 +128,11 @@ static int refuse_neighbour(const struct object *o, const struct object *other,
 static int look_in(struct ns *ns, struct object *g, const struct object *o,
 		   struct refusal *f)
 {
-	int r = group_load(ns, g, GROUP_DECIDED);
+	int r;
 
+	if (joined_group(ns, g)) /* of that one it has been said */
+		return 0;
+	r = group_load(ns, g, GROUP_DECIDED);
 	if (r < 0)
 		return is_damage(r) ? 0 : r;
 	for (size_t i = 0; i < g->group->nchildren; i++) {
@@ -176,8 +180,7 @@ static int check_neighbours(struct ns *ns, const struct object *o,
 		return r;
 	{
 		LOCK_SCOPE(&w->lock);
-		grown = realloc(w->checked,
-				(w->nchecked + 1) * sizeof(char *));
+		grown = realloc(w->checked, (w->nchecked + 1) * sizeof(char *));
 		if (!grown)
 			return -ENOMEM;
 		w->checked = grown;
@@ -199,8 +202,7 @@ static int alone(struct object *o, struct members *m, struct refusal *f)
 			"add to it with h5py, or replace it as a whole",
 			"it is not a stack of samples that could grow");
 	if (o->labelled)
-		return refusal_set(f, -EOPNOTSUPP,
-				   "add to both with h5py",
+		return refusal_set(f, -EOPNOTSUPP, "add to both with h5py",
 				   "its labels would not grow with it: its "
 				   "pictures do not lie along its first axis");
 	m->axis = l->index[0];

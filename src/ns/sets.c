@@ -129,8 +129,7 @@ static int check_growth(struct ns *ns, const struct dataset_info *in,
 				   m->path, writer_why(ns->writer));
 	if (!ns->opts.grow)
 		return refusal_set(
-			f, r,
-			"mount with -o grow, which rewrites it growable",
+			f, r, "mount with -o grow, which rewrites it growable",
 			"%s: %s", m->path, writer_why(ns->writer));
 	return 0; /* the commit rewrites it first */
 }
@@ -178,15 +177,14 @@ int member_desc_of(struct ns *ns, struct object *o, struct member_desc *ret,
 		   struct refusal *f)
 {
 	const struct layout *l = o->layout;
-	unsigned axis = l->kind == LAYOUT_PICTURES && l->nindex ? l->index[0]
-								: 0;
+	unsigned axis =
+		l->kind == LAYOUT_PICTURES && l->nindex ? l->index[0] : 0;
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->ns = ns;
 	r = state_get(ns, o, &ret->st);
-	return r < 0 ? r
-		     : describe(o, axis, ret->st, &ret->norm, &ret->m, f);
+	return r < 0 ? r : describe(o, axis, ret->st, &ret->norm, &ret->m, f);
 }
 
 /* ---- labels and names ---- */
@@ -288,9 +286,9 @@ static int make_key(struct set_desc *d)
 
 	for (unsigned i = 0; i < d->set.nmembers; i++) {
 		const struct stage_member *m = &d->set.members[i];
-		int better = best ? (m->role < best->role) -
-					    (m->role > best->role)
-				  : 1;
+		int better =
+			best ? (m->role < best->role) - (m->role > best->role)
+			     : 1;
 
 		if (better == 0)
 			better = strcmp(m->path, best->path) < 0;
@@ -343,7 +341,7 @@ static int fill(struct set_desc *d, const struct members *m,
 }
 
 int set_desc_of(struct ns *ns, struct object *o, struct set_desc *ret,
-		struct refusal *f)
+		 struct refusal *f)
 {
 	CLEANUP(set_desc_done)
 	struct set_desc d = { .ns = ns, .label = -1, .name = -1 };

@@ -2,7 +2,7 @@
 /* stat.c - what stat(2) shows of a node, and where a symbolic link leads. */
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "write_int.h"
 
 /* Of (file, object, view, index): the same at the next mount. */
 uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
@@ -170,6 +170,7 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	case V_ATTRS:
 	case V_BYCLASS:
 	case V_CLASS:
+	case V_NEWCLASS:
 	case V_H5FS:
 		return dir_stat(ns, p, ret_st);
 	case V_LINK:
@@ -184,6 +185,9 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 		return eph_stat(ns, p, ret_st);
 	case V_PENDING:
 		return pending_stat(ns, p, ret_st);
+	case V_STAGED:
+	case V_DRAFT:
+		return staged_stat(ns, p, ret_st);
 	default:
 		break;
 	}

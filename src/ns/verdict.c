@@ -21,9 +21,9 @@ void row_values_done(struct row_values *v)
 static void put_value(struct row_values *v, unsigned member, struct blob *b)
 {
 	v->blobs[v->n] = b;
-	v->values[v->n++] = (struct stage_value){
-		.member = member, .bytes = b->data, .size = b->size
-	};
+	v->values[v->n++] = (struct stage_value){ .member = member,
+						  .bytes = b->data,
+						  .size = b->size };
 }
 
 static int add_name(const struct set_desc *d, const char *name, size_t stem,
@@ -75,8 +75,7 @@ static int find_member(const struct set_desc *d, const char *name, size_t n)
 static int class_of_text(const struct set_desc *d, const char *text, size_t n,
 			 struct blob **ret_bytes, struct refusal *f)
 {
-	const struct dataset_info *in =
-		dset_info(d->states[d->label]->dset);
+	const struct dataset_info *in = dset_info(d->states[d->label]->dset);
 	struct class_label label = { .text = label_is_text(in->type) };
 	CLEANUP(freep) char *copy = strndup(text, n);
 	const struct classes *c;
@@ -89,8 +88,8 @@ static int class_of_text(const struct set_desc *d, const char *text, size_t n,
 	if (r < 0)
 		return r;
 	label.name = copy;
-	for (uint32_t i = 0; !label.text && i < c->count; i++) {
-		const struct class_folder *at = &c->folders[i];
+	for (uint32_t i = 0; !label.text && i < c->shown; i++) {
+		const struct class_folder *at = &c->folders[c->order[i]];
 
 		if (strcmp(at->name, copy) != 0 &&
 		    (!at->label || strcmp(at->label, copy) != 0))
@@ -144,11 +143,11 @@ int row_set_text(struct ns *ns, const struct set_desc *d, uint64_t row,
 	if (at < 0 && (class || !strcmp(name, "label")))
 		at = d->label;
 	if (at < 0)
-		return refusal_set(
-			f, -EOPNOTSUPP,
-			"a staged file takes the values of its row: "
-			"getfattr -d shows those of a committed one",
-			"there is no member %s in its row set", name);
+		return refusal_set(f, -EOPNOTSUPP,
+				   "a staged file takes the values of its row: "
+				   "getfattr -d shows those of a committed one",
+				   "there is no member %s in its row set",
+				   name);
 	if (d->set.members[at].role > STAGE_LABEL ||
 	    d->set.members[at].role < STAGE_VALUE)
 		r = d->set.members[at].role == STAGE_NAME
@@ -239,7 +238,8 @@ static int stage_batch(struct ns *ns, const struct open_file *f,
 		       struct refusal *refusal)
 {
 	CLEANUP(row_values_done) struct row_values v = { 0 };
-	size_t row_bytes = (size_t)stage_row_bytes(&s->d->set.members[s->member]);
+	size_t row_bytes =
+		(size_t)stage_row_bytes(&s->d->set.members[s->member]);
 	int r = row_values_add(s->d, f->at.class_name ? &f->at.label : NULL,
 			       place->stem, strlen(place->stem), &v, refusal);
 
@@ -395,8 +395,7 @@ int verdict_pass(struct ns *ns, struct open_file *f)
 		r = judge(ns, f, &refusal);
 	} while (ns_again(ns, r, &tries));
 	if (r < 0 && !refusal.reason)
-		(void)refusal_set(&refusal, r, "try again", "%s",
-				  strerror(-r));
+		(void)refusal_set(&refusal, r, "try again", "%s", strerror(-r));
 	f->judged = true;
 	f->version = version;
 	f->verdict = r;

@@ -10,8 +10,7 @@
 enum handle_kind { HANDLE_WRITE, HANDLE_READ, HANDLE_CONTROL };
 struct handle {
 	enum handle_kind kind;
-	uint32_t serial, next_free;
-	struct open_file *file; /* WRITE */
+	struct open_file *file; /* WRITE; READ of what is being written */
 	struct blob *bytes;	/* READ: what it was when it was opened */
 	bool holds;		/* READ: the row */
 	uint64_t row;
@@ -29,7 +28,6 @@ int write_side_open(struct ns *ns)
 		return r;
 	}
 	pthread_mutex_init(&w->lock, NULL);
-	w->free_handle = UINT32_MAX;
 	ns->write = w;
 	return 0;
 }
@@ -72,6 +70,7 @@ void write_side_close(struct ns *ns)
 		free(w->classes[i].object);
 		free(w->classes[i].key);
 	}
+	class_tables_free(w->tables);
 	for (size_t i = 0; i < w->nchecked; i++)
 		free(w->checked[i]);
 	free(w->checked);
@@ -83,7 +82,7 @@ void write_side_close(struct ns *ns)
 	ns->write = NULL;
 }
 
-/* A slot, under the lock. Freed ones are kept, empty, with their serial. */
+/* Under the lock. */
 static int take_slot(struct write_side *w, uint32_t *ret_slot)
 {
 	struct handle **grown;
@@ -141,6 +140,8 @@ static int handle_new(struct ns *ns, enum handle_kind kind,
 		h->file = file;
 		r = handle_add(ns, h, ret);
 	}
+	if (r == 0 && file)
+		__atomic_fetch_add(&file->opens, 1, __ATOMIC_ACQ_REL);
 	if (r < 0)
 		free(h);
 	return r;
@@ -148,20 +149,7 @@ static int handle_new(struct ns *ns, enum handle_kind kind,
 
 /* ---- making a file ---- */
 
-static int set_fault_path(struct ns *ns, struct open_file *f,
-			  const struct pin *dir, const char *name)
-{
-	char *path = NULL;
-	int r = staged_path(ns, dir, name, &path);
-
-	if (r < 0)
-		return r;
-	free(f->fault_path);
-	f->fault_path = path;
-	return 0;
-}
-
-static int refuse_here(struct ns *ns, const struct pin *dir, struct refusal *f)
+static int refuse_here(const struct pin *dir, struct refusal *f)
 {
 	if (dir->node.view == V_BYCLASS)
 		return refusal_set(f, -EPERM,
@@ -171,7 +159,6 @@ static int refuse_here(struct ns *ns, const struct pin *dir, struct refusal *f)
 	    (dir->node.view == V_CLASS && dir->object->kind == OBJECT_GROUP))
 		return refusal_set(f, -EOPNOTSUPP, "add to it with h5py",
 				   "nothing can be added to this directory");
-	(void)ns;
 	return -EPERM;
 }
 
@@ -184,7 +171,7 @@ static int make_file(struct ns *ns, const struct pin *dir, uint64_t parent,
 	int r = intake_of(ns, dir, &in);
 
 	if (r == -ENOENT)
-		return refuse_here(ns, dir, f);
+		return refuse_here(dir, f);
 	if (r == 0)
 		r = verdict_may_make(ns, dir, &in, name, f);
 	if (r == 0)
@@ -192,7 +179,7 @@ static int make_file(struct ns *ns, const struct pin *dir, uint64_t parent,
 	if (r < 0)
 		return r;
 	file->filled = true;
-	r = set_fault_path(ns, file, dir, name);
+	r = dir_path(ns, dir, name, &file->fault_path);
 	if (r == 0)
 		r = intake_node(ns, &in, name, ret_node);
 	if (r < 0) {
@@ -216,7 +203,7 @@ static int create_once(struct ns *ns, uint64_t parent, const char *name,
 	int r = pin_get(ns, parent, &dir);
 
 	if (r == 0)
-		r = staged_path(ns, &dir, name, &path);
+		r = dir_path(ns, &dir, name, &path);
 	if (r < 0)
 		return r;
 	r = make_file(ns, &dir, parent, name, &node, &file, &f);
@@ -254,8 +241,9 @@ int ns_create(struct ns *ns, uint64_t parent, const char *name,
 
 /* A file that is there already is written over: it is seen as it is until it
  * has other bytes. */
-static int open_over(struct ns *ns, struct intake *in, uint64_t parent,
-		     const char *name, struct open_file **ret_file)
+static int open_over(struct ns *ns, const struct intake *in, uint64_t parent,
+		     const char *name, const char *path,
+		     struct open_file **ret_file)
 {
 	struct open_file *f = open_file_find(ns, in->dir, name);
 	int r;
@@ -268,18 +256,14 @@ static int open_over(struct ns *ns, struct intake *in, uint64_t parent,
 	if (r < 0)
 		return r;
 	f->judged = true;
+	f->fault_path = strdup(path);
+	if (!f->fault_path) {
+		open_file_unname(ns, f);
+		open_file_put(ns, f);
+		return -ENOMEM;
+	}
 	*ret_file = f;
 	return 0;
-}
-
-/* The directory of a file that is named by a node of the stage. */
-static void intake_of_place(const struct place_name *pn, bool sample,
-			    struct intake *in)
-{
-	*in = (struct intake){ .kind = sample ? INTAKE_SAMPLE : INTAKE_OBJECT,
-			       .object = pn->object,
-			       .dir = pn->dir,
-			       .sub = pn->sub };
 }
 
 static int hold(struct ns *ns, const struct place_name *pn, uint64_t *ret_row)
@@ -294,20 +278,47 @@ static int hold(struct ns *ns, const struct place_name *pn, uint64_t *ret_row)
 	return r;
 }
 
-/* What is seen of it stays so for whoever has it open. */
+static struct open_file *seen_file(struct ns *ns, const struct place_name *pn)
+{
+	struct open_file *f = open_file_find(ns, pn->dir, pn->name);
+	bool seen;
+
+	if (!f)
+		return NULL;
+	pthread_mutex_lock(&f->lock);
+	seen = open_file_is_seen(f);
+	pthread_mutex_unlock(&f->lock);
+	if (seen)
+		return f;
+	open_file_put(ns, f);
+	return NULL;
+}
+
+/* What is seen of a staged file stays so for whoever has it open. */
 static int open_read(struct ns *ns, const struct pin *p, ns_handle *ret_handle)
 {
 	CLEANUP(place_name_done) struct place_name pn = { 0 };
-	struct handle *h = calloc(1, sizeof(*h));
-	int r = h ? place_name_of(ns, p, &pn) : -ENOMEM;
+	struct open_file *f;
+	struct handle *h;
+	int r = place_name_of(ns, p, &pn);
 
-	if (r < 0) {
-		free(h);
+	if (r < 0)
+		return r;
+	f = seen_file(ns, &pn);
+	if (f) {
+		r = handle_new(ns, HANDLE_READ, f, ret_handle);
+		if (r < 0)
+			open_file_put(ns, f);
 		return r;
 	}
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
 	h->kind = HANDLE_READ;
-	h->holds = hold(ns, &pn, &h->row) == 0;
-	r = staged_node_bytes(ns, p, &h->bytes);
+	r = p->node.view == V_STAGED ? hold(ns, &pn, &h->row) : -ENOENT;
+	h->holds = r == 0;
+	if (r == 0)
+		r = staged_whole(ns, &pn, &h->bytes);
 	if (r == 0)
 		r = handle_add(ns, h, ret_handle);
 	if (r < 0)
@@ -315,47 +326,65 @@ static int open_read(struct ns *ns, const struct pin *p, ns_handle *ret_handle)
 	return r == -ENOENT ? -ESTALE : r;
 }
 
-/* Of a class folder's file the class is its row's, in the stage too. */
-static int open_write(struct ns *ns, const struct pin *p,
-		      struct open_file **ret_file)
+/* A staged file over which another one is written, in its class. */
+static int open_staged(struct ns *ns, const struct pin *p,
+		       const struct place_name *pn, struct open_file **ret_file)
 {
-	CLEANUP(place_name_done) struct place_name pn = { 0 };
-	CLEANUP(intake_done) struct intake class = { 0 };
-	struct intake in;
+	CLEANUP(intake_done) struct intake in = { .kind = INTAKE_SAMPLE };
+	CLEANUP(stage_file_done) struct stage_file sf = { 0 };
+	CLEANUP(freep) char *path = NULL;
+	struct node dir = { p->object->number, V_DIR, 0 };
 	struct open_file *f;
-	uint64_t row;
-	int r = place_name_of(ns, p, &pn);
+	int r = stage_find(ns->stage, pn->dir, pn->name, &sf);
 
+	if (r == 0 && pn->sub)
+		r = intake_of_class(ns, p->object, pn->sub, &in);
 	if (r < 0)
-		return r;
-	intake_of_place(&pn, p->node.view == V_STAGED, &in);
-	if (p->node.view == V_STAGED && pn.sub) {
-		r = intake_of_class(ns, p, pn.sub, &class);
-		in.class_name = class.class_name;
-		in.label = class.label;
+		return r == -ENOENT ? -ESTALE : r;
+	in.object = p->object;
+	in.dir = strdup(pn->dir);
+	path = object_path(p->object);
+	r = in.dir && path ? 0 : -ENOMEM;
+	if (r == 0) {
+		CLEANUP(freep) char *full = NULL;
+
+		if (asprintf(&full, "%s%s%s/%s", path,
+			     pn->sub ? ".by-class/" : "",
+			     pn->sub ? pn->sub : "", pn->name) < 0)
+			full = NULL;
+		r = full ? open_over(ns, &in, node_ino(dir), pn->name, full, &f)
+			 : -ENOMEM;
 	}
-	if (r == 0)
-		r = open_over(ns, &in, parent_of_staged(ns, p, &pn), pn.name,
-			      &f);
 	if (r < 0)
 		return r;
 	LOCK_SCOPE(&f->lock);
-	if (!f->holds && hold(ns, &pn, &row) == 0) {
+	if (!f->holds) {
+		stage_hold(ns->stage, sf.row);
 		f->holds = true;
-		f->row = row;
+		f->row = sf.row;
 	}
-	if (!f->fault_path &&
-	    asprintf(&f->fault_path, "%s%s%s/%s", f->at.object,
-		     pn.sub ? ".by-class/" : "", pn.sub ? pn.sub : "",
-		     pn.name) < 0)
-		f->fault_path = NULL;
 	*ret_file = f;
 	return 0;
 }
 
+static int open_write(struct ns *ns, const struct pin *p,
+		      struct open_file **ret_file)
+{
+	CLEANUP(place_name_done) struct place_name pn = { 0 };
+	int r = place_name_of(ns, p, &pn);
+
+	if (r < 0)
+		return r;
+	*ret_file = open_file_find(ns, pn.dir, pn.name);
+	if (*ret_file)
+		return 0;
+	return p->node.view == V_STAGED ? open_staged(ns, p, &pn, ret_file)
+					: -ESTALE;
+}
+
 /* Saved over what is committed. */
 static int open_committed(struct ns *ns, const struct pin *p,
-			  struct open_file **ret_file, struct refusal *f)
+			  struct open_file **ret_file)
 {
 	CLEANUP(freep) char *path = object_path(p->object);
 	CLEANUP(freep) char *name = NULL;
@@ -385,7 +414,6 @@ static int open_committed(struct ns *ns, const struct pin *p,
 	free(in.dir);
 	if (r < 0)
 		return r;
-	(void)f;
 	file->replaces = p->node;
 	file->is_replacement = true;
 	file->judged = true;
@@ -400,6 +428,7 @@ static int open_whole(struct ns *ns, const struct pin *p,
 {
 	struct object *o = p->object, *g = o->parent;
 	struct intake in = { .kind = INTAKE_OBJECT, .object = g };
+	CLEANUP(freep) char *path = NULL;
 	const char *name = NULL;
 	uint64_t parent;
 	int r;
@@ -416,16 +445,14 @@ static int open_whole(struct ns *ns, const struct pin *p,
 	if (!name)
 		return r < 0 ? r : -EPERM;
 	in.dir = object_path(g);
-	parent = node_ino(
-		(struct node){ g->parent ? g->number : 0, V_DIR, 0 });
-	r = in.dir ? open_over(ns, &in, parent, name, ret_file) : -ENOMEM;
-	if (r == 0 && !(*ret_file)->fault_path) {
-		struct open_file *f = *ret_file;
-
-		if (asprintf(&f->fault_path, "%s/%s",
-			     strcmp(in.dir, "/") ? in.dir : "", name) < 0)
-			f->fault_path = NULL;
+	parent = node_ino((struct node){ g->parent ? g->number : 0, V_DIR, 0 });
+	if (!in.dir ||
+	    asprintf(&path, "%s/%s", in.dir[1] ? in.dir : "", name) < 0) {
+		path = NULL;
+		free(in.dir);
+		return -ENOMEM;
 	}
+	r = open_over(ns, &in, parent, name, path, ret_file);
 	free(in.dir);
 	return r;
 }
@@ -435,6 +462,7 @@ static int open_pending(struct ns *ns, const struct pin *p,
 			struct open_file **ret_file)
 {
 	CLEANUP(freep) char *path = NULL;
+	CLEANUP(freep) char *parent = NULL;
 	struct intake in = { .kind = INTAKE_OBJECT, .object = p->object };
 	struct node dir;
 	char *slash;
@@ -443,19 +471,20 @@ static int open_pending(struct ns *ns, const struct pin *p,
 	if (r < 0)
 		return r;
 	slash = strrchr(path, '/');
-	*slash = 0;
-	r = eph_lookup(ns, p->object, V_PENDING, path, &dir);
+	parent = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+	if (!parent)
+		return slash ? -ENOMEM : -ESTALE;
+	r = eph_lookup(ns, p->object, V_PENDING, parent, &dir);
 	if (r < 0)
 		return r == -ENOENT ? -ESTALE : r;
-	in.sub = path;
-	if (asprintf(&in.dir, "/\n%s", path) < 0)
-		return -ENOMEM;
-	r = open_over(ns, &in, node_ino(dir), slash + 1, ret_file);
-	ns_forget(ns, node_ino(dir), 1); /* the file is in it: it stays */
-	free(in.dir);
-	if (r == 0 && !(*ret_file)->fault_path &&
-	    asprintf(&(*ret_file)->fault_path, "%s/%s", path, slash + 1) < 0)
-		(*ret_file)->fault_path = NULL;
+	in.sub = parent;
+	if (asprintf(&in.dir, "/\n%s", parent) < 0)
+		r = -ENOMEM;
+	if (r == 0)
+		r = open_over(ns, &in, node_ino(dir), slash + 1, path,
+			      ret_file);
+	ns_forget(ns, node_ino(dir), 1); /* the kernel has it: it stays */
+	free(r == -ENOMEM ? NULL : in.dir);
 	return r;
 }
 
@@ -472,8 +501,6 @@ static int refuse_committed(struct ns *ns, const struct pin *p)
 static int open_for_writing(struct ns *ns, const struct pin *p,
 			    struct open_file **ret_file)
 {
-	struct refusal f = { 0 };
-
 	switch (p->node.view) {
 	case V_STAGED:
 	case V_DRAFT:
@@ -483,7 +510,7 @@ static int open_for_writing(struct ns *ns, const struct pin *p,
 	case V_SAMPLE:
 		if (ns->mode != NS_EDIT)
 			return refuse_committed(ns, p);
-		return open_committed(ns, p, ret_file, &f);
+		return open_committed(ns, p, ret_file);
 	default:
 		break;
 	}
@@ -566,32 +593,6 @@ static int fill(struct ns *ns, struct open_file *f, uint64_t ino)
 	return r;
 }
 
-static int give(struct blob *b, uint64_t offset, size_t size,
-		struct ns_bytes *ret)
-{
-	uint64_t left = offset < b->size ? b->size - offset : 0;
-
-	ret->data = b->data + (left ? offset : 0);
-	ret->size = size < left ? size : (size_t)left;
-	ret->owner = b;
-	return 0;
-}
-
-static int read_draft(struct open_file *f, uint64_t offset, size_t size,
-		      struct ns_bytes *ret)
-{
-	CLEANUP(blob_unrefp) struct blob *b = NULL;
-	ssize_t n;
-	int r = blob_new(size, &b);
-
-	if (r < 0)
-		return r;
-	n = draft_read(f->draft, b->data, size, offset);
-	if (n < 0)
-		return (int)n;
-	return give(TAKE(b), 0, (size_t)n, ret);
-}
-
 #define MAX_READ (1u << 20)
 
 int ns_read_handle(struct ns *ns, uint64_t ino, ns_handle h, uint64_t offset,
@@ -603,14 +604,22 @@ int ns_read_handle(struct ns *ns, uint64_t ino, ns_handle h, uint64_t offset,
 		return ns_read(ns, ino, offset, size, ret_bytes);
 	if (size > MAX_READ)
 		size = MAX_READ;
-	if (at->kind == HANDLE_READ)
-		return give(blob_ref(at->bytes), offset, size, ret_bytes);
+	if (at->bytes) {
+		uint64_t left =
+			offset < at->bytes->size ? at->bytes->size - offset : 0;
+
+		ret_bytes->owner = blob_ref(at->bytes);
+		ret_bytes->data = at->bytes->data + (left ? offset : 0);
+		ret_bytes->size = size < left ? size : (size_t)left;
+		return 0;
+	}
 	if (at->kind == HANDLE_CONTROL)
 		return -EBADF;
 	{
 		LOCK_SCOPE(&at->file->lock);
-		if (at->file->filled)
-			return read_draft(at->file, offset, size, ret_bytes);
+		if (at->file->filled && open_file_is_seen(at->file))
+			return open_file_read(at->file, offset, size,
+					      ret_bytes);
 	}
 	return ns_read(ns, ino, offset, size, ret_bytes);
 }
@@ -649,6 +658,8 @@ int ns_truncate(struct ns *ns, uint64_t ino, ns_handle h, uint64_t size)
 
 	if (at && at->kind == HANDLE_CONTROL)
 		return 0;
+	if (at && at->kind == HANDLE_READ)
+		return -EBADF;
 	if (at && at->kind == HANDLE_WRITE) {
 		LOCK_SCOPE(&at->file->lock);
 		if (size == 0)
@@ -678,13 +689,12 @@ int ns_flush(struct ns *ns, ns_handle h)
 	return verdict_pass(ns, at->file);
 }
 
+/* Only what has its verdict is kept. */
 int ns_fsync(struct ns *ns, ns_handle h)
 {
-	struct handle *at = handle_of(ns, h);
+	int r = ns_flush(ns, h);
 
-	(void)at;
-	/* what is not judged yet is not kept either: close comes first */
-	return ns_sync(ns);
+	return r < 0 ? r : ns_sync(ns);
 }
 
 /* It was made and nothing was written: it stays, as an empty file, but nothing
@@ -702,11 +712,9 @@ static void tell_empty(struct ns *ns, struct open_file *f)
 
 static void close_file(struct ns *ns, struct open_file *f)
 {
-	bool last, kept;
+	bool last = __atomic_sub_fetch(&f->opens, 1, __ATOMIC_ACQ_REL) == 0;
+	bool kept;
 
-	pthread_mutex_lock(&ns->write->lock);
-	last = f->refs == (f->named ? 2u : 1u);
-	pthread_mutex_unlock(&ns->write->lock);
 	pthread_mutex_lock(&f->lock);
 	kept = open_file_is_seen(f) && !f->is_replacement;
 	if (last && kept)
@@ -734,7 +742,7 @@ void ns_release(struct ns *ns, ns_handle h)
 	pthread_mutex_unlock(&w->lock);
 	if (!at)
 		return;
-	if (at->kind == HANDLE_WRITE)
+	if (at->file)
 		close_file(ns, at->file);
 	handle_free(ns, at);
 }

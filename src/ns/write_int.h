@@ -83,6 +83,9 @@ struct intake {
 void intake_done(struct intake *in);
 /* -ENOENT: not a directory where files are made. */
 int intake_of(struct ns *ns, const struct pin *dir, struct intake *ret);
+/* The class folder of a set by its key. */
+int intake_of_class(struct ns *ns, struct object *o, const char *key,
+		    struct intake *ret);
 /* Names that are held back until they are renamed. */
 bool name_is_held(const char *name);
 /* The length of a name without its suffix. */
@@ -110,9 +113,10 @@ struct early_value {
 struct open_file {
 	struct open_file *next; /* in its chain; under write->lock, as are */
 	unsigned refs;
-	bool named; /* the name leads to it */
+	unsigned opens; /* handles of them */
+	bool named;	/* the name leads to it */
 	char *dir, *name;
-	struct place {
+	struct file_place {
 		enum intake_kind kind;
 		char *object; /* HDF5 path */
 		char *class_name;
@@ -149,6 +153,9 @@ int open_file_rename(struct ns *ns, struct open_file *f,
 		     const char *name);
 /* Is what was written seen, and not what became of it? Under its lock. */
 bool open_file_is_seen(const struct open_file *f);
+/* What has been written; under its lock. */
+int open_file_read(struct open_file *f, uint64_t offset, size_t n,
+		   struct ns_bytes *ret);
 /* Names in dir that lead to such files, after those that are in *names. */
 int open_file_names(struct ns *ns, const char *dir, struct stage_names *names);
 
@@ -200,20 +207,56 @@ void committed_add(struct committed *c, const char *dir, const char *name,
 void committed_move(struct ns *ns, const char *dir, const char *name,
 		    const char *to_dir);
 
-/* ---- classes that mkdir made and no row has yet: new_class.c ---- */
-bool new_class_find(struct ns *ns, const char *object, const char *key);
-int new_class_add(struct ns *ns, const char *object, const char *key);
-int new_class_remove(struct ns *ns, const char *object, const char *key);
-/* The i-th of an object; false: there is none. The caller frees *ret_key. */
-bool new_class_at(struct ns *ns, const char *object, size_t i, char **ret_key);
+/* ---- new_class.c: folders of classes that no row has yet ---- */
+int new_class_add(struct ns *ns, const struct object *o, const char *key);
+/* The folder of that name. -ENOENT. */
+int new_class_lookup(struct ns *ns, struct object *o, const char *name,
+		     struct node *ret);
+/* The i-th that has no folder in c; false: there is none. */
+bool new_class_at(struct ns *ns, const struct object *o,
+		  const struct classes *c, size_t i, char **ret_key);
+/* The labelled set whose class folders are in dir; or NULL. */
+struct object *class_set_of(struct ns *ns, const struct pin *dir);
+
+/* ---- class_extend.c ---- */
+/* A name for the class `number`, behind those that are declared. -ENOENT: none
+ * are. *ret_number is what it got. */
+int class_extend(struct ns *ns, struct object *o, const char *name,
+		 const char *path, struct refusal *f);
+
+/* ---- class_order.c ---- */
+struct class_table;
+void class_tables_free(struct class_table *t);
+int class_order_keep(struct ns *ns, const struct object *o, struct classes *c);
+
+/* ---- staged.c ---- */
+/* The node of a file that is staged, or being written. -ENOENT. */
+int staged_find(struct ns *ns, const struct intake *in, const char *name,
+		struct node *ret);
 
 /* ---- staged_show.c ---- */
-/* The bytes and the size of a staged file as it is seen. */
-int staged_bytes(struct ns *ns, struct object *o, const char *dir,
-		 const char *name, struct blob **ret_bytes);
-int staged_size(struct ns *ns, struct object *o, const char *dir,
-		const char *name, uint64_t *ret_size,
-		struct timespec *ret_mtime);
+/* Bytes of a staged file as it is seen; at most n from offset on. */
+int staged_read(struct ns *ns, const struct pin *p, uint64_t offset, size_t n,
+		struct ns_bytes *ret);
+int staged_whole(struct ns *ns, const struct place_name *pn,
+		 struct blob **ret_bytes);
+int staged_stat(struct ns *ns, const struct pin *p, struct stat *ret_st);
+/* st_ino of a staged file: of the one that its directory's object gives. */
+uint64_t staged_ino(uint64_t dir, const char *sub, const char *name);
+
+/* ---- staged_list.c ---- */
+struct staged_name;
+struct staged_names { /* by the hashes of the names, of so many bits */
+	struct staged_name *of;
+	size_t count;
+};
+void staged_names_done(struct staged_names *n);
+int staged_names_get(struct ns *ns, const struct intake *in, unsigned bits,
+		     struct staged_names *ret);
+/* The first whose hash is not below; the name at a position. */
+size_t staged_names_from(const struct staged_names *n, uint64_t hash);
+const char *staged_names_at(const struct staged_names *n, size_t i,
+			    uint64_t *ret_hash);
 
 #define HANDLE_CHAINS 1024
 struct new_class {
@@ -222,14 +265,16 @@ struct new_class {
 struct write_side {
 	pthread_mutex_t lock; /* what follows */
 	struct open_file *chains[HANDLE_CHAINS];
+	unsigned nfiles; /* in them; atomic */
 	unsigned nreplacing; /* atomic: files open over committed samples */
 	struct handle **handles;
-	uint32_t nhandles, free_handle;
+	uint32_t nhandles;
 	struct set_ref *sets[4];
 	unsigned next_set;
 	struct committed *committed;
 	struct new_class *classes;
 	size_t nclasses;
+	struct class_table *tables;
 	char **checked; /* sets whose neighbours have been looked at */
 	size_t nchecked;
 };

@@ -238,6 +238,8 @@ static int xattr_once(struct ns *ns, uint64_t ino, const char *name,
 		return r;
 	if (p.node.view == V_PENDING)
 		return pending_xattr(ns, &p, name + strlen(USER), ret_value);
+	if (p.node.view == V_STAGED || p.node.view == V_DRAFT)
+		return staged_xattr(ns, &p, name + strlen(USER), ret_value);
 	if (!xattr_carries(&p))
 		return -ENODATA;
 	r = -ENODATA;
@@ -337,6 +339,8 @@ static int xattrs_once(struct ns *ns, uint64_t ino, struct strbuf *out)
 
 	if (r == 0 && p.node.view == V_PENDING)
 		return list_pending(ns, &p, out);
+	if (r == 0 && (p.node.view == V_STAGED || p.node.view == V_DRAFT))
+		return staged_xattrs(ns, &p, out);
 	if (r < 0 || !xattr_carries(&p))
 		return r;
 	r = fact_arg_init(ns, &p, &ref, &a);

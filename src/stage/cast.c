@@ -5,62 +5,6 @@
 
 #include "accept_int.h"
 
-/* ---- types for people ---- */
-static const struct {
-	const char *word;
-	bool sized; /* the bits are told */
-} words[] = {
-	[DT_UINT] = { "uint", true },
-	[DT_INT] = { "int", true },
-	[DT_FLOAT] = { "float", true },
-	[DT_BOOL] = { "bool", false },
-	[DT_COMPLEX] = { "complex", true },
-	[DT_ENUM] = { "enumeration", false },
-	[DT_VLSTR] = { "string", false },
-	[DT_OPAQUE] = { "opaque", false },
-	[DT_COMPOUND] = { "compound", false },
-	[DT_VLEN] = { "sequence", false },
-	[DT_REF] = { "reference", false },
-	[DT_REGREF] = { "reference", false },
-};
-
-static void put_dims(unsigned rank, const uint64_t *dims, struct strbuf *out)
-{
-	strbuf_putc(out, '(');
-	for (unsigned k = 0; k < rank; k++)
-		strbuf_printf(out, "%s%llu", k ? ", " : "",
-			      (unsigned long long)dims[k]);
-	strbuf_puts(out, rank == 1 ? ",)" : ")");
-}
-
-void type_say(const struct dtype *t, struct strbuf *out)
-{
-	if (t->class == DT_ARRAY) {
-		put_dims(t->rank, t->dims, out);
-		strbuf_putc(out, ' ');
-		type_say(t->base, out);
-	} else if (t->class == DT_STRING) {
-		strbuf_printf(out, "string of %u bytes",
-			      t->tag ? t->size / 4 : t->size);
-	} else if (words[t->class].sized) {
-		strbuf_printf(out, "%s%u", words[t->class].word, 8 * t->size);
-	} else {
-		strbuf_puts(out, words[t->class].word);
-	}
-}
-
-void shape_say(unsigned rank, const uint64_t *dims, const struct dtype *t,
-	       struct strbuf *out)
-{
-	if (rank) {
-		put_dims(rank, dims, out);
-		strbuf_putc(out, ' ');
-	} else {
-		strbuf_puts(out, "a single ");
-	}
-	type_say(t, out);
-}
-
 /* ---- numbers ---- */
 struct number {
 	bool real;
@@ -243,29 +187,19 @@ static int mismatch(struct casting *c, const struct dtype *from,
 			   "elements are %s, not %s", a.buf, b.buf);
 }
 
-static void put_number(const struct number *n, struct strbuf *out)
-{
-	if (n->real)
-		strbuf_printf(out, "%.9Lg", n->f);
-	else
-		strbuf_printf(out, "%s%llu", n->i < 0 ? "-" : "",
-			      (unsigned long long)(n->i < 0 ? -n->i : n->i));
-}
-
 static int refuse_number(struct casting *c, const struct number *n,
 			 const struct dtype *to, const char *why)
 {
 	CLEANUP(strbuf_done) struct strbuf s = STRBUF_INIT;
 
-	put_number(n, &s);
-	strbuf_printf(&s, ", %s ", why);
 	type_say(to, &s);
 	if (strbuf_error(&s) < 0)
 		return -ENOMEM;
 	return refusal_set(c->f, -EINVAL,
 			   "convert it to the dataset's dtype before saving",
-			   "element %llu, %s", (unsigned long long)c->element,
-			   s.buf);
+			   "element %llu, %.17Lg, %s %s",
+			   (unsigned long long)c->element,
+			   n->real ? n->f : (long double)n->i, why, s.buf);
 }
 
 static int cast_number(struct casting *c, const struct dtype *from,

@@ -89,7 +89,7 @@ static int describe(struct commit *c, struct commit_set *cs)
 
 	if (set_differs(cs->set, given)) {
 		cs->set->recorded = false;
-		r = row_set_describe(c->s, cs->set, given);
+		r = set_take(c->s, cs->set, given);
 	} else {
 		set_rows(c->s, cs->set, given->rows);
 	}
@@ -404,8 +404,10 @@ static bool is_in_doubt(struct stage *s)
 static int commit_run(struct commit *c)
 {
 	struct stage *s = c->s;
-	int r = is_in_doubt(s) ? begin(c) : 0;
+	int r = stage_make_sure(s);
 
+	if (r == 0 && is_in_doubt(s))
+		r = begin(c);
 	if (r == 0)
 		r = choose(c);
 	if (r == 0 && c->count)

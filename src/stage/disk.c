@@ -101,8 +101,8 @@ const struct stage_io stage_disk = {
 	.sync_dir = sync_dir,
 };
 
-int stage_disk_write(const struct stage_io *io, int fd, const void *buf,
-		     size_t n, uint64_t at)
+int stage_io_write(const struct stage_io *io, int fd, const void *buf, size_t n,
+		   uint64_t at)
 {
 	const uint8_t *p = buf;
 
@@ -121,8 +121,8 @@ int stage_disk_write(const struct stage_io *io, int fd, const void *buf,
 	return 0;
 }
 
-int stage_disk_read(const struct stage_io *io, int fd, void *buf, size_t n,
-		    uint64_t at)
+int stage_io_read(const struct stage_io *io, int fd, void *buf, size_t n,
+		  uint64_t at)
 {
 	uint8_t *p = buf;
 

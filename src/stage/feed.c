@@ -61,9 +61,8 @@ static int copy_run(struct feed *f, uint8_t *to, uint64_t max, uint64_t *ret_n)
 	/* The checksum is that of the whole batch. */
 	r = f->at ? 0 : slog_verify(f->log, v->size, v->at, v->crc);
 	if (r == 0)
-		r = stage_disk_read(f->log->io, f->log->fd, to,
-				    n * f->row_bytes,
-				    v->at + from * f->row_bytes);
+		r = stage_io_read(f->log->io, f->log->fd, to, n * f->row_bytes,
+				  v->at + from * f->row_bytes);
 	*ret_n = n;
 	return r;
 }

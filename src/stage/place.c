@@ -123,8 +123,8 @@ static int find_log(struct place *p, const char *dir, char **ret_why)
 	return 0;
 }
 
-int place_find(struct writer *w, const char *dir, struct place *ret_place,
-	       char **ret_why)
+int place_of_log(struct writer *w, const char *dir, struct place *ret_place,
+		 char **ret_why)
 {
 	CLEANUP(place_done) struct place p = { 0 };
 	CLEANUP(freep) char *side = NULL;
@@ -186,9 +186,9 @@ static int write_pointer(const struct place *p, const struct stage_io *io)
 	fd = io->open(fresh, true);
 	if (fd < 0)
 		return fd;
-	r = stage_disk_write(io, fd, p->log, strlen(p->log), 0);
+	r = stage_io_write(io, fd, p->log, strlen(p->log), 0);
 	if (r == 0)
-		r = stage_disk_write(io, fd, "\n", 1, strlen(p->log));
+		r = stage_io_write(io, fd, "\n", 1, strlen(p->log));
 	if (r == 0)
 		r = io->sync(fd);
 	io->close(fd);

@@ -265,8 +265,11 @@ static int publish_all(struct publish *p)
 static int publish_run(struct publish *p, const char *path)
 {
 	struct stage *s = p->s;
-	int r = writer_begin(p->w);
+	int r = stage_make_sure(s);
 
+	if (r < 0)
+		return r;
+	r = writer_begin(p->w);
 	if (r < 0)
 		return writer_said(p->w, r, NULL, &p->why);
 	seal_settle(s, p->w);

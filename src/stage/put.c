@@ -58,6 +58,17 @@ static void closed(struct stage *s)
 	clock_gettime(CLOCK_MONOTONIC, &s->last_put);
 }
 
+/* Of a batch: its number of rows, or one for all of them. */
+static bool fits(const struct stage_member *m, uint64_t batch_rows, size_t size)
+{
+	uint64_t one = stage_row_bytes(m), all;
+
+	if (!one || size == one)
+		return true;
+	return batch_rows && !mul_overflow(one, batch_rows, &all) &&
+	       size == all;
+}
+
 /* ---- files ---- */
 static int put_logged(struct stage *s, struct put *p, struct fresh *f)
 {
@@ -124,8 +135,13 @@ static int put_locked(struct stage *s, const struct stage_set *given,
 	struct row *row = NULL;
 	struct row_set *set;
 	uint32_t member;
-	int r = stage_describe(s, given, &set);
+	int r;
 
+	for (size_t i = 0; i < nvalues; i++)
+		if (!fits(&given->members[values[i].member], batch_rows,
+			  values[i].size))
+			return -EINVAL;
+	r = stage_describe(s, given, &set);
 	if (r == 0)
 		r = set_get_member(set, p.member, &member);
 	if (r == 0)
@@ -186,18 +202,6 @@ int stage_put_batch(struct stage *s, const struct stage_set *set,
 	return r;
 }
 
-/* Of a batch: its number of rows, or one for all of them. */
-static bool fits_row(const struct row *row, const struct stage_member *m,
-		     size_t size)
-{
-	uint64_t one = stage_row_bytes(m), all;
-
-	if (!one || size == one)
-		return true;
-	return row->batch && !mul_overflow(one, row->nrows, &all) &&
-	       size == all;
-}
-
 static int set_value_locked(struct stage *s, struct row *row,
 			    const struct stage_set *given,
 			    const struct stage_value *value)
@@ -213,7 +217,8 @@ static int set_value_locked(struct stage *s, struct row *row,
 		r = fresh_new(1, &f);
 	if (r < 0)
 		return r;
-	if (row->set != set || !fits_row(row, m, value->size))
+	if (row->set != set ||
+	    !fits(m, row->batch ? row->nrows : 0, value->size))
 		return -EINVAL;
 	fresh_add(&f, m->path, value->bytes, value->size);
 	put_u64(&head, row->number);

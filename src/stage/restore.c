@@ -54,7 +54,7 @@ static int replay_set(struct restore *to, const struct slog_record *rec,
 	r = read_members(h, &given);
 	set = r == 0 ? sets_get(to->s, given.key) : NULL;
 	if (r == 0)
-		r = set ? row_set_describe(to->s, set, &given) : -ENOMEM;
+		r = set ? set_take(to->s, set, &given) : -ENOMEM;
 	if (r == 0)
 		set->recorded = true;
 	free(given.members);

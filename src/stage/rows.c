@@ -443,13 +443,14 @@ int rows_move(struct stage *s, struct file *f, const struct put *p)
 {
 	CLEANUP(change_done) struct change c = { 0 };
 	struct row *from = f->row;
-	const struct value *value = row_value(from, f->member);
+	const struct value *value;
 	struct value own;
 	struct file *old;
 	int r = prepare(s, p, from->nvalues, &c);
 
 	if (r < 0)
 		return r;
+	value = row_value(from, f->member);
 	if (!value || c.member != f->member || c.set != from->set)
 		return -EBADMSG;
 	own = *value;

@@ -170,8 +170,8 @@ static int take_names(struct row_set *set, const struct stage_set *given)
 	return 0;
 }
 
-int row_set_describe(struct stage *s, struct row_set *set,
-		     const struct stage_set *given)
+int set_take(struct stage *s, struct row_set *set,
+	     const struct stage_set *given)
 {
 	int r = take_names(set, given);
 

@@ -159,7 +159,7 @@ static int read_left(struct slog_file *f, const struct value *whole,
 	if (r == 0)
 		r = blob_new(left->size, &b);
 	if (r == 0)
-		r = stage_disk_read(f->io, f->fd, b->data, b->size, left->at);
+		r = stage_io_read(f->io, f->fd, b->data, b->size, left->at);
 	if (r == 0)
 		*ret_bytes = TAKE(b);
 	return r;

@@ -84,7 +84,7 @@ static int write_header(struct slog *l)
 	memcpy(h + 16, &l->salt, sizeof(l->salt));
 	crc = checksum_crc32(0, h, 24);
 	memcpy(h + 24, &crc, sizeof(crc));
-	return stage_disk_write(l->io, l->file->fd, h, sizeof(h), 0);
+	return stage_io_write(l->io, l->file->fd, h, sizeof(h), 0);
 }
 
 int slog_create(const struct stage_io *io, const char *path, struct slog *ret)
@@ -121,8 +121,8 @@ struct sink {
 
 static int sink_flush(struct sink *s)
 {
-	int r = stage_disk_write(s->l->io, s->l->file->fd, s->l->buf, s->fill,
-				 s->at);
+	int r = stage_io_write(s->l->io, s->l->file->fd, s->l->buf, s->fill,
+			       s->at);
 
 	if (r < 0)
 		return r;
@@ -143,7 +143,7 @@ static int sink_put(struct sink *s, const void *bytes, size_t n)
 			return r;
 	}
 	if (n > SLOG_BUF) {
-		r = stage_disk_write(s->l->io, s->l->file->fd, bytes, n, s->at);
+		r = stage_io_write(s->l->io, s->l->file->fd, bytes, n, s->at);
 		if (r == 0)
 			s->at += n;
 		return r;
@@ -176,8 +176,8 @@ static int part_each(const struct slog_part *p, uint32_t *crc,
 		int r = 0;
 
 		if (copy)
-			r = stage_disk_read(p->from->io, p->from->fd, copy, n,
-					    p->at + done);
+			r = stage_io_read(p->from->io, p->from->fd, copy, n,
+					  p->at + done);
 		if (r == 0 && crc)
 			*crc = checksum_crc32(*crc, bytes, n);
 		else if (r == 0)
@@ -261,7 +261,7 @@ void slog_cut_back(struct slog *l, uint64_t end, uint64_t seq)
 int slog_read(struct slog_file *f, void *buf, size_t n, uint64_t at,
 	      uint32_t crc)
 {
-	int r = stage_disk_read(f->io, f->fd, buf, n, at);
+	int r = stage_io_read(f->io, f->fd, buf, n, at);
 
 	if (r < 0)
 		return r;

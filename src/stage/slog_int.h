@@ -22,10 +22,10 @@ struct stage_io {
 };
 extern const struct stage_io stage_disk;
 /* All of it, or an error. */
-int stage_disk_write(const struct stage_io *io, int fd, const void *buf, size_t n,
-	       uint64_t at);
-int stage_disk_read(const struct stage_io *io, int fd, void *buf, size_t n,
-	      uint64_t at);
+int stage_io_write(const struct stage_io *io, int fd, const void *buf, size_t n,
+		   uint64_t at);
+int stage_io_read(const struct stage_io *io, int fd, void *buf, size_t n,
+		  uint64_t at);
 
 /* ---- log.c, slog_read.c ---- */
 /* An open log; counted, so that it can be read without a lock while another

@@ -34,8 +34,8 @@ static int window(struct slog_scan *s, uint64_t at, uint64_t n,
 		if (want > s->size - at)
 			want = (size_t)(s->size - at);
 		s->buf_len = 0;
-		r = stage_disk_read(s->log->io, s->log->file->fd, s->buf, want,
-				    at);
+		r = stage_io_read(s->log->io, s->log->file->fd, s->buf, want,
+				  at);
 		if (r < 0)
 			return r;
 		s->buf_at = at;
@@ -226,9 +226,9 @@ static int copy_rest(struct slog *l, int to)
 		size_t n =
 			size - at < SLOG_BUF ? (size_t)(size - at) : SLOG_BUF;
 
-		r = stage_disk_read(l->io, l->file->fd, buf, n, at);
+		r = stage_io_read(l->io, l->file->fd, buf, n, at);
 		if (r == 0)
-			r = stage_disk_write(l->io, to, buf, n, at - l->end);
+			r = stage_io_write(l->io, to, buf, n, at - l->end);
 		at += n;
 	}
 	return r == 0 ? l->io->sync(to) : r;

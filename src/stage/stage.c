@@ -68,7 +68,7 @@ int stage_open_on(struct writer *w, const struct stage_options *o,
 	tree_init(s);
 	r = copy_text(o->dir, &s->dir);
 	if (r == 0)
-		r = place_find(w, s->dir, &s->place, ret_why);
+		r = place_of_log(w, s->dir, &s->place, ret_why);
 	if (r == 0)
 		r = stage_restore(s, ret_why);
 	if (r < 0)
@@ -157,7 +157,7 @@ static void remove_log(struct stage *s)
 	slog_done(&s->log);
 	sets_unrecord(s);
 	/* The next one goes where the options say. */
-	if (place_find(s->w, s->dir, &p, &why) == 0) {
+	if (place_of_log(s->w, s->dir, &p, &why) == 0) {
 		place_done(&s->place);
 		s->place = p;
 	}
@@ -248,6 +248,12 @@ int stage_sync_log(struct stage *s)
 	return r;
 }
 
+int stage_make_sure(struct stage *s)
+{
+	LOCK_SCOPE(&s->lock);
+	return s->log.unsure && !s->doubt ? stage_rewrite(s) : 0;
+}
+
 int stage_sync(struct stage *s)
 {
 	return stage_sync_log(s);
@@ -281,7 +287,7 @@ int stage_describe(struct stage *s, const struct stage_set *given,
 	if (set_differs(set, given) || !set->recorded) {
 		r = record_set(s, given);
 		if (r == 0)
-			r = row_set_describe(s, set, given);
+			r = set_take(s, set, given);
 		if (r == 0)
 			set->recorded = true;
 	} else {

@@ -16,8 +16,8 @@ struct place {
 };
 void place_done(struct place *p);
 /* dir as in stage_options. *ret_why: why it cannot be known. */
-int place_find(struct writer *w, const char *dir, struct place *ret_place,
-	       char **ret_why);
+int place_of_log(struct writer *w, const char *dir, struct place *ret_place,
+		 char **ret_why);
 /* An empty log, and what leads to it. */
 int place_make(struct writer *w, struct place *p, const struct stage_io *io,
 	       struct slog *ret_log);
@@ -142,8 +142,8 @@ int set_find_member(const struct row_set *set, const char *path,
 int set_get_member(struct row_set *set, const char *path, uint32_t *ret_member);
 /* Does `given` say something new of the members? */
 bool set_differs(const struct row_set *set, const struct stage_set *given);
-int row_set_describe(struct stage *s, struct row_set *set,
-		 const struct stage_set *given);
+int set_take(struct stage *s, struct row_set *set,
+	     const struct stage_set *given);
 /* N is known. */
 void set_rows(struct stage *s, struct row_set *set, uint64_t rows);
 void sets_unrecord(struct stage *s); /* the log is gone */
@@ -294,6 +294,8 @@ void stage_trim(struct stage *s);
 int stage_pay(struct stage *s);
 /* The log is on the disk; lock is not held. */
 int stage_sync_log(struct stage *s);
+/* Before a commit: what a sync failed to write is written anew. */
+int stage_make_sure(struct stage *s);
 void stage_fault(struct stage *s, const char *path, const char *remedy,
 		 const char *fmt, ...) PRINTF(4, 5);
 int stage_say(char **ret_why, int r, const char *fmt, ...) PRINTF(3, 4);
