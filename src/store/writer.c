@@ -214,7 +214,8 @@ static void end(struct writer *w)
 	pthread_cond_broadcast(&w->over);
 }
 
-/* The library sets a flag while it has FILE open, which is never committed. */
+/* A library that has FILE open to write says so by a flag in it, unless its driver
+ * has no locks, in the version that this was tried with: none is committed. */
 static int clear_flags(struct writer *w)
 {
 	uint8_t sb[SUPERBLOCK_SIZE];

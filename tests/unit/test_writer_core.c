@@ -337,6 +337,32 @@ static void the_writers_flag_is_not_in_the_file(void)
 	writer_close(w);
 }
 
+/* As the library leaves a superblock when it closes the file. */
+static void flags_are_cleared_as_the_library_does(void)
+{
+	struct blob *flagged, *closed;
+	size_t size = 0;
+	hid_t file;
+
+	make_file(LATEST);
+	file = H5Fopen(path, H5F_ACC_RDWR, PD);
+	flagged = bytes_of_file();
+	H5Fclose(file);
+	closed = bytes_of_file();
+	CHECK_EQ(flagged->data[11], FLAG_WRITE);
+	CHECK(superblock_clear_flags(flagged->data, SUPERBLOCK_SIZE, &size));
+	CHECK_EQ(size, 48);
+	CHECK(!memcmp(flagged->data, closed->data, size));
+	CHECK(!superblock_clear_flags(flagged->data, SUPERBLOCK_SIZE, &size));
+	blob_unref(flagged);
+	blob_unref(closed);
+	make_file(EARLIEST);
+	closed = bytes_of_file();
+	closed->data[11] = 1;
+	CHECK(!superblock_clear_flags(closed->data, SUPERBLOCK_SIZE, &size));
+	blob_unref(closed);
+}
+
 /* ---- crashes ---- */
 
 /* In a child that is killed afterwards. */
@@ -786,6 +812,7 @@ int main(void)
 	RUN(requests_need_a_transaction);
 	RUN(a_look_outside_of_a_transaction_makes_nothing);
 	RUN(the_writers_flag_is_not_in_the_file);
+	RUN(flags_are_cleared_as_the_library_does);
 	RUN(what_a_killed_writer_left_is_dropped);
 	RUN(the_tag_survives_a_crash);
 	RUN(a_logged_commit_is_finished);
