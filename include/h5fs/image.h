@@ -96,7 +96,7 @@ void picture_want_say(const struct picture_want *w, struct strbuf *out);
 /* Channels, depth and size as wanted: grey <-> RGB (RGB to grey only where
  * R=G=B, or by the usual luma when !mask), opaque alpha dropped, values of 8 bits
  * kept in 16; 16 bits become 8 only of a mask whose ids fit: -EINVAL with
- * *ret_why, which says what the image is and what is wanted. 1, 2 and 4 bits
+ * *ret_why, which says what the image is and why it does not do. 1, 2 and 4 bits
  * become shades of 255 when !mask. Of a boolean one the values are 0 and 1 where
  * w->bits is 1, else 0 and 255. */
 int picture_fit(const struct picture *p, const struct picture_want *w,

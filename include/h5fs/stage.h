@@ -148,6 +148,9 @@ int stage_open(struct writer *w, const struct stage_options *o,
 void stage_close(struct stage *s);
 DEFINE_CLEANUP(struct stage *, stage_close)
 int stage_sync(struct stage *s);
+/* The directory where this user has had what is staged for FILE (a path without
+ * links) put. -ENOENT: no other than SIDE. */
+int stage_elsewhere(const char *file, char **ret_dir);
 
 /* The members as they are now. key: what a row is staged under, from mount to
  * mount the same (the path of its group and what keeps it apart there). */

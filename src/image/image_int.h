@@ -83,6 +83,11 @@ bool siblings_have_stack(const struct siblings *s, uint64_t n, uint64_t h,
 /* Once all members have been decided: for layout_label_candidates(). */
 void labels_index(struct desc_group *g);
 
+/* ---- norm.c ---- */
+/* The rule that the attribute h5fs.norm names, if the dataset's type can have it
+ * and only its values would tell; else NORM_RANGE. */
+enum norm_kind norm_stored(const struct desc *d);
+
 /* ---- rules ---- */
 /* The answer of a rule: not mine, pictures, encoded files, or certainly not
  * pictures. */
@@ -149,8 +154,8 @@ void png_version(struct strbuf *out);
 void vips_versions(struct strbuf *out);
 /* Puts the line into *ret_why, if that is wanted, and returns r. */
 int picture_why(char **ret_why, int r, const char *fmt, ...) PRINTF(3, 4);
-/* Sets the size of d->picture and makes its pixels: zeros, or -EFBIG beyond the
- * limits. */
+/* Sets the size of d->picture and makes its pixels, not yet written; -EFBIG beyond
+ * the limits. */
 int picture_begin(struct decoding *d, uint64_t width, uint64_t height,
 		  unsigned channels, unsigned bits);
 /* Pixels of p's shape, not yet written. -EFBIG: over 2 GiB; -ENOMEM. */

@@ -6,6 +6,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "stage_int.h"
 
@@ -142,6 +143,33 @@ int place_of_log(struct writer *w, const char *dir, struct place *ret_place,
 	*ret_place = p;
 	p = (struct place){ 0 };
 	return 0;
+}
+
+int stage_elsewhere(const char *file, char **ret_dir)
+{
+	CLEANUP(freep) char *copy = strdup(file);
+	CLEANUP(freep) char *copy2 = strdup(file);
+	CLEANUP(freep) char *pointer = NULL;
+	CLEANUP(freep) char *log = NULL;
+	struct stat st;
+	int r;
+
+	if (!copy || !copy2)
+		return -ENOMEM;
+	if (asprintf(&pointer, "%s/.%s" SIDE_SUFFIX "/stage.at", dirname(copy),
+		     basename(copy2)) < 0) {
+		pointer = NULL;
+		return -ENOMEM;
+	}
+	if (lstat(pointer, &st) < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return -EPERM;
+	r = read_pointer(pointer, &log);
+	if (r < 0)
+		return r;
+	*ret_dir = strdup(dirname(log));
+	return *ret_dir ? 0 : -ENOMEM;
 }
 
 /* A pointer is whole before it has its name. */

@@ -35,6 +35,30 @@ static size_t without_suffix(const char *name, bool image)
 	return strlen(name);
 }
 
+/* Of a link: a dataset's file is linked to by a link of the same suffix. */
+static size_t link_without_suffix(const char *path)
+{
+	static const char *const texts[] = { ".txt", ".csv", ".json", ".bin" };
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_SIZE(texts); i++)
+		if (strcmp(dot, texts[i]) == 0)
+			return (size_t)(dot - path);
+	return without_suffix(path, true);
+}
+
+static size_t name_in_file(const struct node *n, const char *path)
+{
+	size_t cut;
+
+	if (n->kind == TREE_DATASET)
+		return without_suffix(path, n->image);
+	if (n->kind == TREE_DIR)
+		return strlen(path);
+	cut = link_without_suffix(n->target);
+	return n->target[cut] ? link_without_suffix(path) : strlen(path);
+}
+
 static int path_in_file(const struct publish *p, const struct node *n,
 			char **ret_path)
 {
@@ -45,9 +69,7 @@ static int path_in_file(const struct publish *p, const struct node *n,
 	if (r < 0)
 		return r;
 	strbuf_puts(&out, p->to);
-	strbuf_put(&out, below,
-		   n->kind == TREE_DATASET ? without_suffix(below, n->image)
-					   : strlen(below));
+	strbuf_put(&out, below, name_in_file(n, below));
 	*ret_path = strbuf_steal(&out);
 	return *ret_path ? 0 : -ENOMEM;
 }
@@ -93,7 +115,7 @@ static int publish_link(struct publish *p, const struct node *n,
 
 	if (r < 0)
 		return r;
-	target.buf[without_suffix(target.buf, true)] = '\0';
+	target.buf[link_without_suffix(target.buf)] = '\0';
 	return writer_create_link(p->w, path, target.buf);
 }
 

@@ -44,6 +44,8 @@ struct store {
 	size_t links_at_once; /* whatever the size of a page */
 	uint64_t serial;      /* of this generation, in cache keys */
 	bool swmr;
+	struct writer *beside;
+	uint64_t commits;   /* of the writer, when it was opened */
 	int changed;	    /* atomic; an enum store_change */
 	uint64_t looked_ms; /* atomic; when all that is dear was looked at */
 
@@ -82,6 +84,8 @@ int store_lock(struct store *s);
 /* The same while a store is opened: FILE is taken as it is under the lock. */
 int store_lock_first(struct store *s);
 void store_unlock(struct store *s);
+/* The library prints errors per thread: not on this one. Under store_h5. */
+void store_silence(void);
 /* The lock, and the HDF5 library. */
 int store_enter(struct store *s);
 void store_leave(struct store *s);
@@ -112,6 +116,33 @@ static inline unsigned store_nfiles(struct store *s)
 /* What the library said last on this thread, innermost, as one line. */
 void store_h5_message(char *buf, size_t size);
 
+/* ---- gate.c ---- */
+struct gate {
+	pthread_mutex_t lock; /* what follows */
+	pthread_cond_t moved;
+	unsigned readers;
+	bool closed;
+};
+void gate_init(struct gate *g);
+void gate_done(struct gate *g);
+/* A reader waits while it is closed; not twice on one thread. */
+void gate_enter(struct gate *g);
+void gate_leave(struct gate *g);
+/* Waits until no reader is inside. */
+void gate_close(struct gate *g);
+void gate_open(struct gate *g);
+
+/* ---- writer.c, as a store beside it sees it ---- */
+struct gate *writer_gate(struct writer *w);
+/* Grows with each commit that was applied, or half applied. */
+uint64_t writer_commits(const struct writer *w);
+
+/* ---- holder.c ---- */
+/* The process that has FILE locked for writing; 0: not known. */
+int holder_for_writing(const struct stat *st);
+/* The process that holds the one-writer lock; 0: not known. */
+int holder_writer(const struct stat *st);
+
 /* ---- vfd.c ---- */
 /* Where the driver would have read raw data: set `active` on this thread, call
  * the library, and the read is recorded instead of done. */
@@ -140,10 +171,20 @@ int heap_check(int fd, uint64_t addr, uint64_t file_size);
  * *ret_flags: the status flags of a version-3 superblock. */
 int diagnose(int fd, uint64_t size, const char *path, unsigned *ret_flags,
 	     char **ret_why);
+/* ---- superblock.c ---- */
+#define SUPERBLOCK_VERSION 8 /* where its version is, behind its base */
+#define SUPERBLOCK_SIZE 96   /* at most */
+/* In place of the version while a commit is applied: no program opens it. */
+#define SUPERBLOCK_MARK 0xf5
+/* Its base address, or -ENOENT. */
+int64_t superblock_find(int fd, uint64_t size);
 #define FLAG_WRITE 0x01 /* the file is open for writing, */
 #define FLAG_SWMR 0x04	/* by SWMR */
 /* The status flags as they are now; -EIO: no superblock of version 3. */
 int superblock_flags(int fd, uint64_t size);
+/* Of the first n bytes of a superblock: true when flags were set and are not any
+ * more; it is *ret_size bytes long. */
+bool superblock_clear_flags(uint8_t *sb, size_t n, size_t *ret_size);
 
 /* ---- type.c ---- */
 struct type_map {
@@ -154,6 +195,9 @@ struct type_map {
 int type_from_h5(hid_t t, struct dtype **ret_type, struct type_map *ret_map);
 /* A memory type for it; the caller closes it. Negative when there is none. */
 hid_t type_to_h5(const struct dtype *t);
+/* The same with enums and bools as enums: what is stored, and what is written
+ * from, since the library turns no integer into an enum. */
+hid_t type_to_h5_named(const struct dtype *t);
 
 /* ---- object.c ---- */
 hid_t object_open(struct store *s, struct obj_id id);
@@ -196,9 +240,6 @@ struct filter {
 	unsigned cd[8];
 };
 bool filter_is_ours(unsigned id);
-/* Teaches the library the filters of ours that it lacks (LZF), for what must go
- * through it. Under the guard. */
-void filters_register(void);
 void filters_versions(struct strbuf *out);
 const char *filter_name(unsigned id);
 /* Can a pipeline be undone here, its output size being known at each step? */
@@ -208,6 +249,27 @@ bool filters_supported(const struct filter *f, unsigned n);
 int filters_undo(const struct filter *f, unsigned n, unsigned mask,
 		 struct blob *bytes, size_t raw_size, struct blob **ret_raw,
 		 unsigned *ret_bad);
+uint32_t fletcher32(const uint8_t *p, size_t n);
+
+/* ---- compress.c ---- */
+/* Can a pipeline be applied here? */
+bool filters_appliable(const struct filter *f, unsigned n);
+/* raw: a chunk, given away. optional: bits of the filters that may be left out,
+ * *ret_mask: of those that were. -EIO: one that must be applied could not. */
+int filters_apply(const struct filter *f, unsigned n, uint32_t optional,
+		  struct blob *raw, struct blob **ret_bytes,
+		  uint32_t *ret_mask);
+
+/* ---- lzf.c ---- */
+#define FILTER_LZF 32000u
+/* -EIO: damaged; -E2BIG: more than nout bytes. */
+int lzf_decompress(const uint8_t *in, size_t nin, uint8_t *out, size_t nout,
+		   size_t *ret_size);
+/* 0: it does not fit. */
+size_t lzf_compress(const uint8_t *in, size_t n, uint8_t *out, size_t room);
+/* Teaches the library the filters of ours that it lacks (LZF), for what must go
+ * through it. Under the guard. */
+void filters_register(void);
 
 /* ---- dset.c, chunk.c, read.c ---- */
 struct segment { /* of external raw storage */
@@ -228,7 +290,8 @@ struct dset {
 	bool raw_edges; /* partial edge chunks are stored unfiltered */
 	bool piecewise; /* read by the library, and too large to be kept */
 	struct filter filters[STORE_MAX_FILTERS];
-	uint64_t addr; /* CONTIGUOUS; UINT64_MAX: not allocated */
+	uint32_t optional; /* bits of the filters that may be left out */
+	uint64_t addr;	   /* CONTIGUOUS; UINT64_MAX: not allocated */
 	unsigned nsegments;
 	struct segment *segments; /* EXTERNAL */
 	struct blob *fill;	  /* one element, in memory form */
@@ -236,8 +299,13 @@ struct dset {
 	int slot; /* -1: not open */
 	hid_t hid, mtype;
 };
+/* What needs no store of an empty *d: its type, space, storage, filters and fill
+ * value. Under the guard. */
+int dset_describe(hid_t set, struct dset *d);
 /* The open dataset and its memory type, under the guard. */
 int dset_hid(struct dset *d, hid_t *ret_hid, hid_t *ret_mtype);
+/* Bytes of a chunk as it is stored; 0: it is not allocated. Under the guard. */
+int chunk_stored_size(hid_t set, const hsize_t *offset, uint64_t *ret_size);
 /* Decoded chunk in memory form, with dims as chunk_dim() says; *ret_blob NULL:
  * not allocated, all fill. */
 int chunk_get(struct dset *d, const uint64_t *scaled, struct blob **ret_blob);
@@ -256,6 +324,15 @@ void dset_unreadable(struct dset *d, const uint64_t *start);
 /* Through H5Dread; mem dims are count, packed. */
 int dset_read_library(struct dset *d, const uint64_t *start,
 		      const uint64_t *count, const uint64_t *step, void *buf);
+/* A box of elements to be copied: how it goes on, an axis each. */
+struct box {
+	unsigned rank;
+	uint32_t size; /* of an element */
+	uint64_t count[DT_MAX_RANK];
+	int64_t src[DT_MAX_RANK], dst[DT_MAX_RANK]; /* bytes to the next */
+};
+/* Joins inner axes that lie without a gap on both sides. */
+void merge_box(struct box *b);
 void swap_units(void *buf, size_t bytes, unsigned unit);
 void dset_fault(struct dset *d, const char *what, const char *remedy);
 /* The fault of data in a file that may not be read; name may be NULL. */

@@ -113,33 +113,65 @@ static void drawing_done(struct drawing *d)
 	span_done(&d->span);
 }
 
-static int prepare(const struct view_source *s, uint64_t index,
-		   struct drawing *d)
+static int prepare_shape(const struct view_source *s, struct drawing *d)
 {
-	struct plan p;
 	uint64_t bytes;
 	int r = shape_of(s, &d->shape);
 
 	if (r < 0)
 		return r;
-	if (!s->norm)
-		return -EAGAIN;
-	r = png_stored_size(&d->shape, &bytes);
-	if (r == 0)
-		r = plan_sample(s, index, &p);
-	if (r == 0)
-		r = dset_borrow(s->dset, p.start, p.count, &d->span);
-	if (r == 0)
-		r = pixels_place(s->desc, s->layout, &s->shape, d->span.base,
-				 d->span.stride, p.index, &d->px);
+	return s->norm ? png_stored_size(&d->shape, &bytes) : -EAGAIN;
+}
+
+/* index: along the effective axes. */
+static int prepare_values(const struct view_source *s, uint64_t sample,
+			  const uint64_t *index, struct drawing *d)
+{
+	int r = pixels_place(s->desc, s->layout, &s->shape, d->span.base,
+			     d->span.stride, index, &d->px);
+
 	if (r < 0)
 		return r;
 	d->norm = *s->norm;
 	d->norm.bits = d->shape.bits;
-	look_at_values(s, index, &d->shape, &d->px, &d->norm);
+	look_at_values(s, sample, &d->shape, &d->px, &d->norm);
 	if (d->shape.palette && d->norm.kind == NORM_U8)
 		d->norm.kind = NORM_PALETTE; /* no index beyond the palette */
 	return 0;
+}
+
+static int prepare(const struct view_source *s, uint64_t index,
+		   struct drawing *d)
+{
+	struct plan p;
+	int r = prepare_shape(s, d);
+
+	if (r == 0)
+		r = plan_sample(s, index, &p);
+	if (r == 0)
+		r = dset_borrow(s->dset, p.start, p.count, &d->span);
+	return r < 0 ? r : prepare_values(s, index, p.index, d);
+}
+
+int view_png_row(const struct view_source *s, unsigned axis, const void *row,
+		 struct blob **ret_blob)
+{
+	const struct dataset_info *info = view_info(s);
+	const uint64_t index[DT_MAX_RANK] = { 0 };
+	struct drawing d = { .span.base = row };
+	int64_t stride = info->type->size;
+	int r = prepare_shape(s, &d);
+
+	for (unsigned k = info->rank; k-- > 0;) {
+		if (k == axis)
+			continue;
+		d.span.stride[k] = stride;
+		stride *= (int64_t)info->dims[k]; /* the row is in memory */
+	}
+	if (r == 0)
+		r = prepare_values(s, 0, index, &d);
+	return r < 0 ? r
+		     : png_stored_render(&d.shape, &d.px, &d.norm, ret_blob);
 }
 
 static int render(const struct view_source *s, uint64_t index, uint64_t block,

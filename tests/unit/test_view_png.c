@@ -95,6 +95,43 @@ static void every_order_of_axes(void)
 	}
 }
 
+/* A row that is not in the dataset yet is drawn as it will be when it is. */
+static void a_row_in_memory(void)
+{
+	static const char *const orders[] = { "Nyxc", "cNxy", "yxcN" };
+	static const unsigned size[] = {
+		['N'] = 2, ['y'] = 3, ['x'] = 2, ['c'] = 3
+	};
+
+	for (size_t o = 0; o < ARRAY_SIZE(orders); o++) {
+		unsigned axis = (unsigned)(strchr(orders[o], 'N') - orders[o]);
+		uint64_t dims[4], inner = 1;
+		uint8_t v[36], row[18];
+		CLEANUP(dset_unrefp) struct dset *d = NULL;
+		CLEANUP(blob_unrefp) struct blob *want = NULL;
+		CLEANUP(blob_unrefp) struct blob *have = NULL;
+		struct shown p;
+
+		for (unsigned k = 0; k < 4; k++)
+			dims[k] = size[(unsigned char)orders[o][k]];
+		for (unsigned k = axis + 1; k < 4; k++)
+			inner *= dims[k];
+		for (unsigned i = 0; i < 36; i++)
+			v[i] = (uint8_t)(7 * i);
+		for (unsigned i = 0; i < 18; i++)
+			row[i] = v[(i / inner * 2 + 1) * inner + i % inner];
+		d = fake_dset(&u1, 4, dims, v);
+		init(&p, d, orders[o]);
+		CHECK_EQ(layout_shape(&p.layout, &p.desc, &p.s.shape), 0);
+		CHECK_EQ(view_png.render(&p.s, 1, 0, &want), 0);
+		CHECK_EQ(view_png_row(&p.s, axis, row, &have), 0);
+		CHECK(have && want && have->size == want->size &&
+		      !memcmp(have->data, want->data, want->size));
+		p.s.norm = NULL;
+		CHECK_EQ(view_png_row(&p.s, axis, row, NULL), -EAGAIN);
+	}
+}
+
 static void flips_bands_and_bgr(void)
 {
 	static const uint8_t v[] = { 1,	 2,  3,	 4,  5,	 6,  7,	 8,
@@ -229,6 +266,7 @@ static void palettes_are_colour_type_3(void)
 int main(void)
 {
 	RUN(every_order_of_axes);
+	RUN(a_row_in_memory);
 	RUN(flips_bands_and_bgr);
 	RUN(crop_and_flat);
 	RUN(pictures_inside_elements);
