@@ -196,19 +196,22 @@ struct run_state {
 	int64_t x, y;
 };
 
+/* Some programs let runs go on into the padding of a row. */
 static int put_run(struct bmp *b, struct run_state *s, unsigned n, bool literal,
 		   const uint8_t *in)
 {
+	int64_t padded = (b->width + 3) / 4 * 4;
 	bool nibbles = b->bits == 4;
 
-	if (s->y >= b->height || n > b->width - s->x)
+	if (s->y >= b->height || n > padded - s->x)
 		return damaged(b, "a run leaves the picture");
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++, s->x++) {
 		uint8_t v = in[literal ? nibbles ? i / 2 : i : 0];
 
 		if (nibbles)
 			v = i % 2 ? v & 15 : v >> 4;
-		row_at(b, s->y)[s->x++] = v;
+		if (s->x < b->width)
+			row_at(b, s->y)[s->x] = v;
 	}
 	return 0;
 }
@@ -243,6 +246,8 @@ static int read_runs(struct bmp *b)
 
 	if (b->offset > b->d->n)
 		return truncated(b);
+	/* Runs may leave pixels out. */
+	memset(b->d->picture.pixels->data, 0, b->d->picture.pixels->size);
 	while (r == 0) {
 		const uint8_t *in = b->d->bytes + s.at;
 

@@ -10,6 +10,7 @@
 #include "image_int.h"
 
 #define STRIP_ROWS 64
+#define MAX_AGAIN (1u << 24) /* pixels; others wait meanwhile */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int started;
@@ -151,17 +152,21 @@ static int try_load(struct decoding *d, const struct loader *l)
 }
 
 /* ---- again, alone, to be told why ---- */
+static int say_that(struct decoding *d, const char *text)
+{
+	size_t n = text ? strcspn(text, "\n") : 0;
+
+	return picture_why(d->ret_why, -EINVAL, "truncated or damaged %s%s%.*s",
+			   d->format, n ? ": " : "", (int)n, n ? text : "");
+}
+
 static int say_why(struct decoding *d)
 {
-	CLEANUP(freep) char *text = NULL;
-	char *all = vips_error_buffer_copy();
+	char *text = vips_error_buffer_copy();
+	int r = say_that(d, text);
 
-	if (all)
-		text = strndup(all, strcspn(all, "\n"));
-	g_free(all);
-	return picture_why(d->ret_why, -EINVAL, "truncated or damaged %s%s%s",
-			   d->format, text && *text ? ": " : "",
-			   text ? text : "");
+	g_free(text);
+	return r;
 }
 
 static int load_alone(struct decoding *d, const struct loader *l)
@@ -191,8 +196,11 @@ static int load(struct decoding *d, const struct loader *l)
 	r = try_load(d, l);
 	pthread_rwlock_unlock(&alone);
 	if (r == -EIO) {
+		uint64_t pixels =
+			(uint64_t)d->picture.width * d->picture.height;
+
 		picture_done(&d->picture);
-		r = load_alone(d, l);
+		r = pixels > MAX_AGAIN ? say_that(d, NULL) : load_alone(d, l);
 	}
 	vips_thread_shutdown();
 	return r;

@@ -154,8 +154,8 @@ void png_version(struct strbuf *out);
 void vips_versions(struct strbuf *out);
 /* Puts the line into *ret_why, if that is wanted, and returns r. */
 int picture_why(char **ret_why, int r, const char *fmt, ...) PRINTF(3, 4);
-/* Sets the size of d->picture and makes its pixels: zeros, or -EFBIG beyond the
- * limits. */
+/* Sets the size of d->picture and makes its pixels, not yet written; -EFBIG beyond
+ * the limits. */
 int picture_begin(struct decoding *d, uint64_t width, uint64_t height,
 		  unsigned channels, unsigned bits);
 /* Pixels of p's shape, not yet written. -EFBIG: over 2 GiB; -ENOMEM. */

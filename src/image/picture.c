@@ -125,7 +125,6 @@ int picture_begin(struct decoding *d, uint64_t width, uint64_t height,
 	r = picture_alloc(p);
 	if (r < 0)
 		return picture_why(d->ret_why, r, "no memory to decode it");
-	memset(p->pixels->data, 0, p->pixels->size);
 	return 0;
 }
 

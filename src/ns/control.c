@@ -30,6 +30,17 @@ struct figures {
 	double uptime;
 };
 
+void stats_take(struct store_stats *sum, struct store *store)
+{
+	struct store_stats s;
+
+	store_get_stats(store, &s);
+	sum->bytes_read += s.bytes_read;
+	sum->chunks_decoded += s.chunks_decoded;
+	sum->lib_reads += s.lib_reads;
+	sum->locates += s.locates;
+}
+
 static void take_figures(struct ns *ns, struct figures *f)
 {
 	struct rusage ru;
@@ -37,15 +48,10 @@ static void take_figures(struct ns *ns, struct figures *f)
 	memset(f, 0, sizeof(*f));
 	cache_get_stats(ns->cache, &f->cache);
 	pthread_rwlock_rdlock(&ns->tables);
+	f->store = ns->past;
 	for (struct gen *g = ns->gen; g; g = g->next) {
-		struct store_stats s = { 0 };
-
-		if (g->store) /* superseded: nobody reads it */
-			store_get_stats(g->store, &s);
-		f->store.bytes_read += s.bytes_read;
-		f->store.chunks_decoded += s.chunks_decoded;
-		f->store.lib_reads += s.lib_reads;
-		f->store.locates += s.locates;
+		if (g->store)
+			stats_take(&f->store, g->store);
 		f->objects += (uint64_t)g->listed;
 		f->generations++;
 	}

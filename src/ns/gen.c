@@ -14,8 +14,17 @@
 
 #include "ns_int.h"
 
-static void close_stores(struct gen *gen)
+/* Who looks at generations under the tables lock meets no store that is being
+ * closed; what it has counted stays counted. */
+static void close_stores(struct ns *ns, struct gen *gen)
 {
+	struct store *store;
+
+	pthread_rwlock_wrlock(&ns->tables);
+	store = TAKE(gen->store);
+	if (store)
+		stats_take(&ns->past, store);
+	pthread_rwlock_unlock(&ns->tables);
 	for (size_t i = 0; i < gen->nlabel_stores; i++) {
 		store_close(gen->label_stores[i].store);
 		free(gen->label_stores[i].file);
@@ -23,8 +32,7 @@ static void close_stores(struct gen *gen)
 	free(gen->label_stores);
 	gen->label_stores = NULL;
 	gen->nlabel_stores = 0;
-	store_close(gen->store);
-	gen->store = NULL;
+	store_close(store);
 }
 
 /* Under the tables lock: nobody is to look for what it was in gen. */
@@ -56,7 +64,7 @@ void gen_free(struct ns *ns, struct gen *gen)
 		older = o->older;
 		object_free(o);
 	}
-	close_stores(gen);
+	close_stores(ns, gen);
 	free(gen);
 }
 
@@ -189,20 +197,16 @@ int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 static void close_superseded(struct ns *ns)
 {
 	for (struct gen *g = ns->gen->next; g; g = g->next) {
-		struct gen closed = { 0 };
-		bool unused = g->superseded && g->store &&
-			      !__atomic_load_n(&g->users, __ATOMIC_ACQUIRE);
+		bool unused;
 
-		if (!unused)
-			continue;
-		states_drop(ns, g);
 		pthread_rwlock_wrlock(&ns->tables);
-		closed.store = TAKE(g->store);
-		closed.label_stores = TAKE(g->label_stores);
-		closed.nlabel_stores = g->nlabel_stores;
-		g->nlabel_stores = 0;
+		unused = g->superseded &&
+			 !__atomic_load_n(&g->users, __ATOMIC_ACQUIRE);
 		pthread_rwlock_unlock(&ns->tables);
-		close_stores(&closed);
+		if (unused && g->store) {
+			states_drop(ns, g);
+			close_stores(ns, g);
+		}
 	}
 }
 

@@ -274,6 +274,7 @@ struct ns {
 	struct gen *gen;	 /* the current one, older ones behind it */
 	struct object **pages[NODE_MAX_OBJECT / OBJECT_PAGE];
 	uint32_t nobjects; /* highest number + 1; 0 is the current root */
+	struct store_stats past; /* of stores that are closed */
 	uint64_t serials;
 	uint32_t *free_numbers; /* of generations that are gone */
 	uint32_t nfree, free_cap;
@@ -661,6 +662,7 @@ int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob,
 /* The next reading shows what is now. */
 void control_renew(struct ns *ns);
 extern const char *const control_names[CONTROLS];
+void stats_take(struct store_stats *sum, struct store *store);
 
 /* ---- command.c: what is written to .h5fs/control ---- */
 /* One command: "commit\n", "discard\n" (all that is staged), "discard /PATH\n", or

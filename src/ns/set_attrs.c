@@ -37,16 +37,19 @@ static int add(struct set_attrs *to, const char *path, const char *name,
 static int text_array(const char *text, struct array **ret_array)
 {
 	CLEANUP(array_freep) struct array *a = calloc(1, sizeof(*a));
-	int r = a ? dtype_new(DT_STRING, (uint32_t)strlen(text), &a->own_type)
-		  : -ENOMEM;
+	char *copy;
+	int r = a ? dtype_new(DT_VLSTR, sizeof(char *), &a->own_type) : -ENOMEM;
 
 	if (r < 0)
 		return r;
-	a->own_type->pad = PAD_NULLPAD;
 	a->own_type->utf8 = true;
 	a->type = a->own_type;
 	a->count = 1;
-	r = blob_from(text, strlen(text), &a->data);
+	r = arena_new(&a->arena);
+	if (r < 0)
+		return r;
+	copy = arena_strdup(a->arena, text);
+	r = copy ? blob_from(&copy, sizeof(copy), &a->data) : -ENOMEM;
 	if (r == 0)
 		*ret_array = TAKE(a);
 	return r;

@@ -128,8 +128,11 @@ static int refuse_neighbour(const struct object *o, const struct object *other,
 static int look_in(struct ns *ns, struct object *g, const struct object *o,
 		   struct refusal *f)
 {
-	int r = group_load(ns, g, GROUP_DECIDED);
+	int r;
 
+	if (joined_group(ns, g)) /* of that one it has been said */
+		return 0;
+	r = group_load(ns, g, GROUP_DECIDED);
 	if (r < 0)
 		return is_damage(r) ? 0 : r;
 	for (size_t i = 0; i < g->group->nchildren; i++) {

@@ -112,6 +112,14 @@ int member_refuse(const struct stage_member *m, struct refusal *f, int r,
 	return refusal_set(f, r, remedy, "%s; %s", text, holds.buf);
 }
 
+const char *decode_remedy(int r, const uint8_t *bytes, uint64_t size)
+{
+	if (r == -EFBIG)
+		return "make it smaller";
+	return picture_format(bytes, size) ? "check it, or convert it to PNG"
+					   : "copy an image, or a .npy file";
+}
+
 /* What a cast said, with what m holds. */
 static int refuse_elements(const struct stage_member *m, int r,
 			   const struct refusal *why, struct refusal *f)

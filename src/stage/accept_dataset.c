@@ -115,14 +115,11 @@ static int from_image(const char *name, const uint8_t *bytes, uint64_t size,
 {
 	CLEANUP(picture_done) struct picture p = { 0 }, plain = { 0 };
 	CLEANUP(freep) char *why = NULL;
-	int r = picture_decode(bytes, size, NULL, &p, &why);
+	int r = picture_decode(bytes, size, &ACCEPT_LIMITS, &p, &why);
 
 	if (r < 0)
-		return refusal_set(f, r,
-				   picture_format(bytes, size)
-					   ? "check it, or convert it to PNG"
-					   : "copy an image, or a .npy file",
-				   "%s", why ? why : strerror(-r));
+		return refusal_set(f, r, decode_remedy(r, bytes, size), "%s",
+				   why ? why : strerror(-r));
 	r = fit_somehow(&p, p.ncolours && layout_is_mask_name(name), &plain,
 			&why);
 	if (r < 0)

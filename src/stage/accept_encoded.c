@@ -53,9 +53,11 @@ int accept_encoded(const struct stage_member *m, const uint8_t *bytes,
 				     "convert it to the format that the "
 				     "dataset has",
 				     "a %s image", format);
-	r = picture_decode(bytes, size, NULL, &p, &why);
+	r = picture_decode(bytes, size, &ACCEPT_LIMITS, &p, &why);
 	if (r < 0)
-		return member_refuse(m, f, r, "copy it again", "%s",
-				     why ? why : strerror(-r));
+		return member_refuse(m, f, r,
+				     r == -EFBIG ? "make it smaller"
+						 : "copy it again",
+				     "%s", why ? why : strerror(-r));
 	return store(m, bytes, size, ret, f);
 }

@@ -37,6 +37,11 @@ int member_refuse(const struct stage_member *m, struct refusal *f, int r,
 /* One row, zeroed, of so many bytes. */
 int accepted_row(uint64_t size, struct accepted *ret);
 
+/* Larger images are not decoded, whatever fits them. */
+#define ACCEPT_LIMITS ((struct picture_limits){ UINT64_C(1) << 27, 1u << 29 })
+/* What helps when an image was not decoded. */
+const char *decode_remedy(int r, const uint8_t *bytes, uint64_t size);
+
 /* ---- accept_picture.c, accept_encoded.c ---- */
 int accept_picture(const struct stage_member *m, const uint8_t *bytes,
 		   uint64_t size, enum fit fit, const uint8_t *keep,

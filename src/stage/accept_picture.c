@@ -197,7 +197,7 @@ static int decode(const struct stage_member *m, const uint8_t *bytes,
 		  uint64_t size, enum fit fit, struct picture *ret_picture,
 		  struct refusal *f)
 {
-	struct picture_limits limits = { 0, 0 };
+	struct picture_limits limits = ACCEPT_LIMITS;
 	CLEANUP(freep) char *why = NULL;
 	int r;
 
@@ -207,10 +207,7 @@ static int decode(const struct stage_member *m, const uint8_t *bytes,
 	if (r == -EFBIG && fit == FIT_EXACT && why)
 		return refuse_size(m, why, f);
 	if (r < 0)
-		return member_refuse(m, f, r,
-				     picture_format(bytes, size)
-					     ? "check it, or convert it to PNG"
-					     : "copy an image, or a .npy file",
+		return member_refuse(m, f, r, decode_remedy(r, bytes, size),
 				     "%s", why ? why : strerror(-r));
 	return 0;
 }
