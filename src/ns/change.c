@@ -85,31 +85,24 @@ int ns_mkdir(struct ns *ns, uint64_t parent, const char *name,
 	return r < 0 ? r : ns_lookup(ns, parent, name, ret_entry);
 }
 
+static int make_link(struct request *q, const char *target)
+{
+	if (q->kind == DIR_PENDING)
+		return pending_symlink(q->ns, &q->dir, q->name, target, &q->f);
+	return is_object_dir(q)
+		       ? object_symlink(q->ns, &q->dir, q->name, target, &q->f)
+		       : not_here(q);
+}
+
 int ns_symlink(struct ns *ns, uint64_t parent, const char *name,
 	       const char *target, struct ns_entry *ret_entry)
 {
 	CLEANUP(request_done) struct request q = { 0 };
-	CLEANUP(freep) char *shown = NULL;
 	int r = request_init(ns, parent, name, &q);
 
-	if (r < 0)
-		return r;
-	if (q.kind == DIR_PENDING)
-		r = pending_symlink(ns, &q.dir, name, target, &q.f);
-	else
-		r = is_object_dir(&q) ? object_symlink(ns, &q.dir, name, target,
-						       &shown, &q.f)
-				      : not_here(&q);
-	r = answer(&q, r);
 	if (r == 0)
-		r = ns_lookup(ns, parent, name, ret_entry);
-	/* a link to nothing is shown without the suffix */
-	if (r == -ENOENT && shown) {
-		ns_changed_name(ns, parent, name);
-		ns_tell(ns);
-		r = ns_lookup(ns, parent, shown, ret_entry);
-	}
-	return r;
+		r = answer(&q, make_link(&q, target));
+	return r < 0 ? r : ns_lookup(ns, parent, name, ret_entry);
 }
 
 /* ---- removing ---- */

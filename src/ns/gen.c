@@ -210,10 +210,11 @@ static void close_superseded(struct ns *ns)
 	}
 }
 
-/* Old generations that nobody needs any more. Under ns.refresh. */
+/* Old generations that nobody needs any more, newest first: what an object was in
+ * the older ones is known by the newer. Under ns.refresh. */
 static void sweep(struct ns *ns)
 {
-	struct gen *dead = NULL;
+	struct gen *dead = NULL, **last = &dead;
 
 	pthread_rwlock_wrlock(&ns->tables);
 	for (struct gen **p = &ns->gen->next; *p;) {
@@ -225,8 +226,9 @@ static void sweep(struct ns *ns)
 			continue;
 		}
 		*p = g->next;
-		g->next = dead;
-		dead = g;
+		g->next = NULL;
+		*last = g;
+		last = &g->next;
 	}
 	pthread_rwlock_unlock(&ns->tables);
 	while (dead) {

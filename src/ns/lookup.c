@@ -404,6 +404,8 @@ static int lookup_group(struct ns *ns, struct object *g, const char *name,
 	if (r < 0)
 		return r;
 	e = group_find(g->group, name);
+	if (!e && ns->writer)
+		e = group_find_dangling(g->group, name);
 	if (e) {
 		*ret = entry_node(e, g);
 		if (!e->target && e->view != V_DIR && e->view != V_CLASS &&

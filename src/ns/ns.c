@@ -293,6 +293,11 @@ static int pin_once(struct ns *ns, uint64_t ino, struct pin *ret_pin)
 		pin_done(&p);
 		return r < 0 ? r : 1;
 	}
+	/* it took over its number before its group was decided upon */
+	if (r == 0 && p.object->parent)
+		r = group_load(ns, p.object->parent, GROUP_ENTRIES);
+	if (r < 0)
+		pin_done(&p);
 	if (r == 0)
 		*ret_pin = p;
 	return r;

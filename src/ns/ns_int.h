@@ -368,6 +368,9 @@ int refresh_now(struct ns *ns);
 int group_load(struct ns *ns, struct object *g, enum group_phase phase);
 int group_load_locked(struct ns *ns, struct object *g, enum group_phase phase);
 const struct entry *group_find(const struct group *g, const char *name);
+/* A soft link that leads to nothing, by the name of a file of its target. */
+const struct entry *group_find_dangling(const struct group *g,
+					const char *name);
 struct child *group_child(const struct group *g, const char *name);
 /* Child by the name it is shown with, without suffix. */
 struct child *group_child_shown(const struct group *g, const char *shown);

@@ -34,6 +34,8 @@ static int find_subject(struct ns *ns, const struct pin *dir, const char *name,
 	if (r < 0)
 		return r;
 	s->entry = group_find(g->group, name);
+	if (!s->entry)
+		s->entry = group_find_dangling(g->group, name);
 	if (!s->entry) {
 		struct ns_entry e;
 
@@ -51,6 +53,8 @@ static int find_subject(struct ns *ns, const struct pin *dir, const char *name,
 	if (r < 0)
 		return r;
 	s->child = entry_child(g->group, s->entry, &s->suffix);
+	if (strcmp(s->entry->name, name))
+		s->suffix = strrchr(name, '.');
 	if (!s->child)
 		return refusal_set(f, -EPERM,
 				   "use h5py: two objects are shown alike",

@@ -59,14 +59,13 @@ int link_suffix(const char *name, const char *target_suffix,
 }
 
 int object_symlink(struct ns *ns, const struct pin *dir, const char *name,
-		   const char *target, char **ret_shown, struct refusal *f)
+		   const char *target, struct refusal *f)
 {
 	CLEANUP(freep) char *path = NULL;
 	CLEANUP(freep) char *to = NULL;
 	CLEANUP(freep) char *trimmed = strdup(target);
 	const char *target_suffix, *suffix;
 	struct new_link l;
-	bool cut;
 	int r = trimmed ? load_group(ns, dir) : -ENOMEM;
 
 	for (size_t n = r == 0 ? strlen(trimmed) : 0;
@@ -83,13 +82,7 @@ int object_symlink(struct ns *ns, const struct pin *dir, const char *name,
 	if (r < 0)
 		return r;
 	l = (struct new_link){ path, to };
-	r = ns_transact(ns, path, act_link, &l);
-	if (r == 0) {
-		*ret_shown = name_shown(strrchr(path, '/') + 1, "", NAME_GROUP,
-					&cut);
-		r = *ret_shown ? 0 : -ENOMEM;
-	}
-	return r;
+	return ns_transact(ns, path, act_link, &l);
 }
 
 /* ---- datasets ---- */

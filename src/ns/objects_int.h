@@ -48,9 +48,8 @@ void tell_names(struct ns *ns, uint64_t dir, const struct strbuf *names);
 /* ---- objects.c ---- */
 int object_mkdir(struct ns *ns, const struct pin *dir, const char *name,
 		 struct refusal *f);
-/* *ret_shown: the name by which the link answers. */
 int object_symlink(struct ns *ns, const struct pin *dir, const char *name,
-		   const char *target, char **ret_shown, struct refusal *f);
+		   const char *target, struct refusal *f);
 
 /* Which part of a link's name is the suffix of its target's file? -EINVAL with the
  * refusal: it has another one. */

@@ -510,3 +510,19 @@ PY
 	setfattr -n user.IMAGE_WHITE_IS_ZERO -v 1 "$MNT/one.npy"
 	refute assert_same_pixels "$MNT/one.png" d.h5 one
 }
+
+@test "edit: a link goes on answering when its target goes" {
+	make_file
+	h5fs_mount d.h5 edit
+	mkdir "$MNT/case"
+	cp x.npy "$MNT/case/x.npy"
+	ln -s x.npy "$MNT/case/y.npy"
+	ln -s later.npy "$MNT/soon.npy"
+	[ -L "$MNT/soon.npy" ]
+	mv "$MNT/soon.npy" "$MNT/some.npy"
+	in_file <<<"assert f.get('some', getlink=True).path == 'later'"
+	rm -rf "$MNT/case"
+	[ ! -e "$MNT/case" ]
+	rm "$MNT/some.npy"
+	in_file <<<"assert set(f) == {'train', 'one', 'model', 'words'}"
+}
