@@ -62,10 +62,11 @@ struct journal_file {
 /* What a log and FILE say together. */
 struct journal_found {
 	bool marked;
-	bool log;     /* there is one */
-	bool records; /* with something of a transaction */
-	bool tail;    /* FILE has bytes behind what was committed */
-	uint64_t tag; /* of the last transaction in FILE; 0: not known */
+	bool log;	/* there is one */
+	bool records;	/* with something of a transaction, */
+	bool committed; /* or all of it */
+	bool tail;	/* FILE has bytes behind what was committed */
+	uint64_t tag;	/* of the last transaction in FILE; 0: not known */
 };
 /* Only looks. */
 int journal_look(const struct journal_file *f, struct journal_found *ret_found);

@@ -214,7 +214,8 @@ static void end(struct writer *w)
 	pthread_cond_broadcast(&w->over);
 }
 
-/* The library sets a flag while it has FILE open, which is never committed. */
+/* A library that has FILE open to write says so by a flag in it, unless its driver
+ * has no locks, in the version that this was tried with: none is committed. */
 static int clear_flags(struct writer *w)
 {
 	uint8_t sb[SUPERBLOCK_SIZE];
@@ -315,25 +316,19 @@ int writer_commit(struct writer *w, uint64_t tag)
 	return r;
 }
 
-/* What the library has not written is lost with its handle. */
-static void drop(struct writer *w)
-{
-	pthread_mutex_lock(&store_h5);
-	store_silence();
-	w->discard = true;
-	(void)wfile_close(w);
-	pthread_mutex_unlock(&store_h5);
-}
-
 void writer_stop(struct writer *w)
 {
 	bool stale;
 
-	drop(w);
-	{
-		LOCK_SCOPE(&w->lock);
-		stale = w->changed == STORE_CHANGED;
-	}
+	pthread_mutex_lock(&store_h5);
+	store_silence();
+	w->discard = true; /* what the library has not written is lost */
+	(void)wfile_close(w);
+	pthread_mutex_lock(&w->lock);
+	stale = w->changed == STORE_CHANGED;
+	w->committing = true; /* nobody looks before its tail is cut */
+	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&store_h5);
 	(void)journal_abort(w->journal, stale);
 	note_state(w);
 	end(w);

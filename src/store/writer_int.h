@@ -27,7 +27,8 @@ struct writer {
 	pthread_cond_t over;
 	bool in_transaction;
 	pthread_t owner; /* the thread that is in it */
-	bool committing; /* set under store_h5 too: nobody enters */
+	bool committing; /* or aborting; set under store_h5 too: nobody
+			 * enters */
 	struct stat st;	 /* FILE as this writer left it */
 	enum store_change changed;
 
