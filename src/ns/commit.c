@@ -201,6 +201,7 @@ int ns_transact(struct ns *ns, const char *path,
 			else
 				r = writer_commit(ns->writer, IMMEDIATE_TAG);
 		}
+		rownames_forget(ns);
 		if (r < 0 && !f.reason)
 			tell_failure(ns, path, writer_why(ns->writer), r);
 		if (r ==
