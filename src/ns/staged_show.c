@@ -273,8 +273,7 @@ int staged_read(struct ns *ns, const struct pin *p, uint64_t offset, size_t n,
 	r = p->node.view == V_STAGED ? row_bytes(ns, &pn, &b) : -ENOENT;
 	if (r == -ENOENT) {
 		r = committed_as(ns, p, &pn, &node);
-		return r < 0 ? r
-			     : ns_read(ns, node_ino(node), offset, n, ret);
+		return r < 0 ? r : ns_read(ns, node_ino(node), offset, n, ret);
 	}
 	return r < 0 ? r : give(b, offset, n, ret);
 }
@@ -445,8 +444,10 @@ int staged_xattrs(struct ns *ns, const struct pin *p, struct strbuf *out)
 	return strbuf_error(out);
 }
 
+#define MAX_EARLY 256
+
 /* Before there is a row it is kept with the file. */
-static int set_early(struct open_file *f, const char *name, const char *text,
+static int put_early(struct open_file *f, const char *name, const char *text,
 		     size_t n)
 {
 	struct early_value *e = calloc(1, sizeof(*e));
@@ -454,7 +455,7 @@ static int set_early(struct open_file *f, const char *name, const char *text,
 	if (!e)
 		return -ENOMEM;
 	e->name = strdup(name);
-	e->text = malloc(n + 1);
+	e->text = strndup(text, n);
 	e->n = n;
 	if (!e->name || !e->text) {
 		free(e->name);
@@ -462,11 +463,29 @@ static int set_early(struct open_file *f, const char *name, const char *text,
 		free(e);
 		return -ENOMEM;
 	}
-	memcpy(e->text, text, n);
-	e->text[n] = 0;
 	e->next = f->early;
 	f->early = e;
 	return 0;
+}
+
+static int set_early(struct ns *ns, struct open_file *f, const char *name,
+		     const char *text, size_t n, struct refusal *refusal)
+{
+	CLEANUP(pin_done) struct pin p = { 0 };
+	CLEANUP(set_putp) struct set_ref *set = NULL;
+	unsigned count = 0;
+	int r = f->at.kind == INTAKE_SAMPLE ? pin_path(ns, f->at.object, &p)
+					    : -EOPNOTSUPP;
+
+	for (struct early_value *e = f->early; e; e = e->next)
+		count++;
+	if (r == 0 && count == MAX_EARLY)
+		r = -ENOSPC;
+	if (r == 0)
+		r = set_get(ns, p.object, &set, refusal);
+	if (r == 0)
+		r = row_check_text(&set->d, name, text, n, refusal);
+	return r < 0 ? r : put_early(f, name, text, n);
 }
 
 int staged_setxattr(struct ns *ns, const struct pin *p, const char *name,
@@ -483,7 +502,7 @@ int staged_setxattr(struct ns *ns, const struct pin *p, const char *name,
 		return r;
 	file = seen_file(ns, &pn);
 	if (file) {
-		r = set_early(file, name, text, n);
+		r = set_early(ns, file, name, text, n, f);
 		unsee(ns, file);
 		return r;
 	}

@@ -131,16 +131,15 @@ static int value_of_text(const struct set_desc *d, unsigned member,
 	return 0;
 }
 
-int row_set_text(struct ns *ns, const struct set_desc *d, uint64_t row,
-		 const char *name, const char *text, size_t n,
-		 struct refusal *f)
+/* Of which member, and what it is in memory form. */
+static int parse_text(const struct set_desc *d, const char *name,
+		      const char *text, size_t n, unsigned *ret_member,
+		      struct blob **ret_bytes, struct refusal *f)
 {
-	CLEANUP(blob_unrefp) struct blob *b = NULL;
-	struct stage_value v = { 0 };
-	int at = find_member(d, name, strlen(name)), r;
-	bool class = !strcmp(name, "class") && at < 0;
+	int at = find_member(d, name, strlen(name));
+	bool class = at < 0 && !strcmp(name, "class");
 
-	if (at < 0 && (class || !strcmp(name, "label")))
+	if (class || (at < 0 && !strcmp(name, "label")))
 		at = d->label;
 	if (at < 0)
 		return refusal_set(f, -EOPNOTSUPP,
@@ -148,21 +147,35 @@ int row_set_text(struct ns *ns, const struct set_desc *d, uint64_t row,
 				   "getfattr -d shows those of a committed one",
 				   "there is no member %s in its row set",
 				   name);
-	if (d->set.members[at].role > STAGE_LABEL ||
-	    d->set.members[at].role < STAGE_VALUE)
-		r = d->set.members[at].role == STAGE_NAME
-			    ? value_of_text(d, (unsigned)at, text, n, &b, f)
-			    : refusal_set(f, -EOPNOTSUPP,
-					  "copy a file of it into its "
-					  "directory",
-					  "%s is not set by a text", name);
-	else if (class)
-		r = class_of_text(d, text, n, &b, f);
-	else
-		r = value_of_text(d, (unsigned)at, text, n, &b, f);
+	*ret_member = (unsigned)at;
+	if (class)
+		return class_of_text(d, text, n, ret_bytes, f);
+	if (d->set.members[at].role < STAGE_VALUE)
+		return refusal_set(f, -EOPNOTSUPP,
+				   "copy a file of it into its directory",
+				   "%s is not set by a text", name);
+	return value_of_text(d, (unsigned)at, text, n, ret_bytes, f);
+}
+
+int row_check_text(const struct set_desc *d, const char *name, const char *text,
+		   size_t n, struct refusal *f)
+{
+	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	unsigned member;
+
+	return parse_text(d, name, text, n, &member, &b, f);
+}
+
+int row_set_text(struct ns *ns, const struct set_desc *d, uint64_t row,
+		 const char *name, const char *text, size_t n,
+		 struct refusal *f)
+{
+	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	struct stage_value v = { 0 };
+	int r = parse_text(d, name, text, n, &v.member, &b, f);
+
 	if (r < 0)
 		return r;
-	v.member = (unsigned)at;
 	v.bytes = b->data;
 	v.size = b->size;
 	return stage_set_value(ns->stage, row, &d->set, &v);
@@ -388,7 +401,8 @@ int verdict_pass(struct ns *ns, struct open_file *f)
 
 	if (version == f->version)
 		return f->judged ? f->verdict : 0;
-	if (!f->is_replacement && name_is_held(f->name))
+	if (!f->is_replacement &&
+	    (name_is_held(f->name) || !open_file_is_named(ns, f)))
 		return 0;
 	do {
 		refusal_done(&refusal);

@@ -455,6 +455,8 @@ static int open_whole(struct ns *ns, const struct pin *p,
 		return -ENOMEM;
 	}
 	r = open_over(ns, &in, parent, name, path, ret_file);
+	if (r == 0)
+		(*ret_file)->covers = true;
 	free(in.dir);
 	return r;
 }
@@ -485,6 +487,8 @@ static int open_pending(struct ns *ns, const struct pin *p,
 	if (r == 0)
 		r = open_over(ns, &in, node_ino(dir), slash + 1, path,
 			      ret_file);
+	if (r == 0)
+		(*ret_file)->covers = true;
 	ns_forget(ns, node_ino(dir), 1); /* the kernel has it: it stays */
 	free(r == -ENOMEM ? NULL : in.dir);
 	return r;

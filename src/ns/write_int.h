@@ -125,6 +125,7 @@ struct open_file {
 	} at;
 	struct node replaces; /* a committed sample, with -o edit */
 	bool is_replacement;
+	bool covers; /* something else is listed under its name */
 	char *fault_path;     /* for people */
 
 	pthread_mutex_t lock; /* what follows; taken before all others */
@@ -151,6 +152,8 @@ void open_file_unname(struct ns *ns, struct open_file *f);
 int open_file_rename(struct ns *ns, struct open_file *f,
 		     const struct intake *in, uint64_t parent,
 		     const char *name);
+/* Does its name still lead to it, or was it removed, or another one put there? */
+bool open_file_is_named(struct ns *ns, const struct open_file *f);
 /* Is what was written seen, and not what became of it? Under its lock. */
 bool open_file_is_seen(const struct open_file *f);
 /* What has been written; under its lock. */
@@ -176,7 +179,9 @@ void row_values_done(struct row_values *v);
 int row_values_add(const struct set_desc *d, const struct class_label *label,
 		   const char *name, size_t stem, struct row_values *v,
 		   struct refusal *f);
-/* A value for another member of a staged row, by a text. */
+/* A value for another member of a staged row, by a text; can it be one? */
+int row_check_text(const struct set_desc *d, const char *name, const char *text,
+		   size_t n, struct refusal *f);
 int row_set_text(struct ns *ns, const struct set_desc *d, uint64_t row,
 		 const char *name, const char *text, size_t n,
 		 struct refusal *f);
