@@ -233,8 +233,8 @@ int writer_begin(struct writer *w);
  * transaction, so that what it says of the stage's last one stays known. On 0
  * all of the transaction is in FILE and synced; every store beside this writer
  * answers -ESTALE from then on. On an error nothing of it is, or, when even that
- * is not known (-EIO while it was applied), the next open will finish it; the
- * transaction is over in both cases. */
+ * is not known (-EIO), the next writer_begin() or open finishes or drops it, and
+ * writer_tag() tells; the transaction is over in both cases. */
 int writer_commit(struct writer *w, uint64_t tag);
 void writer_abort(struct writer *w);
 /* Why the last request of this thread failed, one line for people, or "". */

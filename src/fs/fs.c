@@ -170,7 +170,9 @@ static void log_fuse(enum fuse_log_level level, const char *fmt, va_list ap)
 	n = strlen(text);
 	while (n && text[n - 1] == '\n')
 		text[--n] = '\0';
-	if (level <= FUSE_LOG_WARNING)
+	/* what the kernel is told of may be gone there, or another thing */
+	if (level <= FUSE_LOG_WARNING &&
+	    strncmp(fmt, "fuse: writing device", 20))
 		log_warn("%s", text);
 	else
 		log_debug("%s", text);

@@ -9,30 +9,18 @@
 
 struct request {
 	struct ns *ns;
+	uint64_t parent;
+	const char *name;
+	const char *target;  /* of a link */
+	bool is_dir;	     /* to be removed */
+	uint64_t new_parent; /* to be moved */
+	const char *new_name;
+	unsigned flags;
+
 	struct pin dir;
 	enum dir_kind kind;
-	const char *name;
 	struct refusal f;
 };
-
-static void request_done(struct request *q)
-{
-	pin_done(&q->dir);
-	refusal_done(&q->f);
-}
-
-static int request_init(struct ns *ns, uint64_t parent, const char *name,
-			struct request *q)
-{
-	int r = ns->mode == NS_RO ? -EROFS : pin_get(ns, parent, &q->dir);
-
-	if (r < 0)
-		return r;
-	q->ns = ns;
-	q->name = name;
-	q->kind = dir_kind(&q->dir);
-	return 0;
-}
 
 /* A group whose objects are shown: in a class view they are not. */
 static bool is_object_dir(const struct request *q)
@@ -48,6 +36,33 @@ static int answer(struct request *q, int r)
 	    dir_path(q->ns, &q->dir, q->name, &path) < 0)
 		return r;
 	return ns_refuse(q->ns, path, &q->f, r);
+}
+
+static int perform_once(struct request *q, int (*act)(struct request *q))
+{
+	int r = pin_get(q->ns, q->parent, &q->dir);
+
+	if (r < 0)
+		return r;
+	q->kind = dir_kind(&q->dir);
+	r = answer(q, act(q));
+	pin_done(&q->dir);
+	refusal_done(&q->f);
+	return r;
+}
+
+/* Again where another commit came between. */
+static int perform(struct request *q, int (*act)(struct request *q))
+{
+	unsigned tries = 0;
+	int r;
+
+	if (q->ns->mode == NS_RO)
+		return -EROFS;
+	do
+		r = perform_once(q, act);
+	while (ns_again(q->ns, r, &tries));
+	return r;
 }
 
 static int not_here(struct request *q)
@@ -77,90 +92,85 @@ static int make_dir(struct request *q)
 int ns_mkdir(struct ns *ns, uint64_t parent, const char *name,
 	     struct ns_entry *ret_entry)
 {
-	CLEANUP(request_done) struct request q = { 0 };
-	int r = request_init(ns, parent, name, &q);
+	struct request q = { .ns = ns, .parent = parent, .name = name };
+	int r = perform(&q, make_dir);
 
-	if (r == 0)
-		r = answer(&q, make_dir(&q));
 	return r < 0 ? r : ns_lookup(ns, parent, name, ret_entry);
 }
 
-static int make_link(struct request *q, const char *target)
+static int make_link(struct request *q)
 {
 	if (q->kind == DIR_PENDING)
-		return pending_symlink(q->ns, &q->dir, q->name, target, &q->f);
-	return is_object_dir(q)
-		       ? object_symlink(q->ns, &q->dir, q->name, target, &q->f)
-		       : not_here(q);
+		return pending_symlink(q->ns, &q->dir, q->name, q->target,
+				       &q->f);
+	return is_object_dir(q) ? object_symlink(q->ns, &q->dir, q->name,
+						 q->target, &q->f)
+				: not_here(q);
 }
 
 int ns_symlink(struct ns *ns, uint64_t parent, const char *name,
 	       const char *target, struct ns_entry *ret_entry)
 {
-	CLEANUP(request_done) struct request q = { 0 };
-	int r = request_init(ns, parent, name, &q);
+	struct request q = {
+		.ns = ns, .parent = parent, .name = name, .target = target
+	};
+	int r = perform(&q, make_link);
 
-	if (r == 0)
-		r = answer(&q, make_link(&q, target));
 	return r < 0 ? r : ns_lookup(ns, parent, name, ret_entry);
 }
 
 /* ---- removing ---- */
 
-static int remove_name(struct request *q, bool is_dir)
+static int remove_name(struct request *q)
 {
-	int r = is_dir ? class_rmdir(q->ns, &q->dir, q->name)
-		   : staged_unlink(q->ns, &q->dir, q->name);
+	int r = q->is_dir ? class_rmdir(q->ns, &q->dir, q->name)
+			  : staged_unlink(q->ns, &q->dir, q->name);
 
 	if (r == -ENOENT && (q->kind == DIR_PENDING || is_object_dir(q)))
-		r = pending_remove(q->ns, &q->dir, q->name, is_dir);
+		r = pending_remove(q->ns, &q->dir, q->name, q->is_dir);
 	if (r != -ENOENT || q->kind == DIR_PENDING)
 		return r;
 	if (is_object_dir(q))
-		return object_remove(q->ns, &q->dir, q->name, is_dir, &q->f);
+		return object_remove(q->ns, &q->dir, q->name, q->is_dir, &q->f);
 	return refusal_set(&q->f, -EPERM,
 			   "remove the dataset as a whole, with -o edit",
 			   "rows are never renumbered");
 }
 
-static int remove_at(struct ns *ns, uint64_t parent, const char *name,
-		     bool is_dir)
-{
-	CLEANUP(request_done) struct request q = { 0 };
-	int r = request_init(ns, parent, name, &q);
-
-	return r < 0 ? r : answer(&q, remove_name(&q, is_dir));
-}
-
 int ns_unlink(struct ns *ns, uint64_t parent, const char *name)
 {
-	return remove_at(ns, parent, name, false);
+	struct request q = { .ns = ns, .parent = parent, .name = name };
+
+	return perform(&q, remove_name);
 }
 
 int ns_rmdir(struct ns *ns, uint64_t parent, const char *name)
 {
-	return remove_at(ns, parent, name, true);
+	struct request q = {
+		.ns = ns, .parent = parent, .name = name, .is_dir = true
+	};
+
+	return perform(&q, remove_name);
 }
 
 /* ---- moving ---- */
 
-static int move(struct request *q, const struct pin *to, const char *new_name,
-		unsigned flags)
+static int move_to(struct request *q, const struct pin *to)
 {
 	enum dir_kind to_kind = dir_kind(to);
-	int r = staged_rename(q->ns, &q->dir, q->name, to, new_name, flags);
+	int r = staged_rename(q->ns, &q->dir, q->name, to, q->new_name,
+			      q->flags);
 
 	if (r == -ENOENT && (q->kind == DIR_PENDING || is_object_dir(q)) &&
 	    (to_kind == DIR_PENDING || to_kind == DIR_GROUP))
-		r = pending_rename(q->ns, &q->dir, q->name, to, new_name,
+		r = pending_rename(q->ns, &q->dir, q->name, to, q->new_name,
 				   &q->f);
 	if (r != -ENOENT || q->kind == DIR_PENDING)
 		return r;
-	/* mv copies what can not be moved, and then removes it */
 	if (is_object_dir(q) && to_kind == DIR_GROUP)
-		return object_rename(q->ns, &q->dir, q->name, to, new_name,
+		return object_rename(q->ns, &q->dir, q->name, to, q->new_name,
 				     &q->f);
-	if (is_object_dir(q))
+	if (is_object_dir(q)) /* mv copies it, and then removes it */
 		return -EXDEV;
 	return refusal_set(&q->f, -EPERM,
 			   "a sample can be moved between the class folders "
@@ -168,17 +178,25 @@ static int move(struct request *q, const struct pin *to, const char *new_name,
 			   "rows are never renumbered");
 }
 
+static int move_name(struct request *q)
+{
+	CLEANUP(pin_done) struct pin to = { 0 };
+	int r = pin_get(q->ns, q->new_parent, &to);
+
+	return r < 0 ? r : move_to(q, &to);
+}
+
 int ns_rename(struct ns *ns, uint64_t parent, const char *name,
 	      uint64_t new_parent, const char *new_name, unsigned flags)
 {
-	CLEANUP(request_done) struct request q = { 0 };
-	CLEANUP(pin_done) struct pin to = { 0 };
-	int r;
+	struct request q = { .ns = ns,
+			     .parent = parent,
+			     .name = name,
+			     .new_parent = new_parent,
+			     .new_name = new_name,
+			     .flags = flags };
 
 	if (flags & ~(unsigned)RENAME_NOREPLACE)
 		return -EINVAL;
-	r = request_init(ns, parent, name, &q);
-	if (r == 0)
-		r = pin_get(ns, new_parent, &to);
-	return r < 0 ? r : answer(&q, move(&q, &to, new_name, flags));
+	return perform(&q, move_name);
 }

@@ -210,6 +210,7 @@ int ns_transact(struct ns *ns, const char *path,
 				r = writer_commit(ns->writer,
 						  immediate_tag(ns->writer));
 		}
+		rownames_forget(ns);
 		if (r < 0 && !f.reason)
 			tell_failure(ns, path, writer_why(ns->writer), r);
 		if (r ==
