@@ -120,7 +120,7 @@ int ask_staged(const char *dir)
 /* The mount knows more than an errno says. */
 static int commit_failed(const char *dir, int r)
 {
-	const char *why;
+	const char *why, *file;
 	json_t *status;
 	int exit_status;
 
@@ -128,7 +128,9 @@ static int commit_failed(const char *dir, int r)
 		return 1;
 	why = json_string_value(json_object_get(
 		json_object_get(status, "staged"), "last_commit_error"));
-	exit_status = cmd_fail(dir, why ? why : strerror(-r));
+	file = json_string_value(json_object_get(status, "file"));
+	exit_status = cmd_fail(why && file ? file : dir,
+			       why ? why : strerror(-r));
 	json_decref(status);
 	return exit_status;
 }

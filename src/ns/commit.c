@@ -176,8 +176,16 @@ static int may_write(struct ns *ns, const char *path)
 	return -EROFS;
 }
 
-/* The stage's tags are below: one of its own must never be taken for done. */
+/* The stage's tags are below: one of its own must never be taken for done. One that
+ * is the last stays known: the stage may not have noted yet that FILE has it. */
 #define IMMEDIATE_TAG ((uint64_t)1 << 63)
+
+static uint64_t immediate_tag(const struct writer *w)
+{
+	uint64_t tag = writer_tag(w);
+
+	return tag ? tag : IMMEDIATE_TAG;
+}
 
 int ns_transact(struct ns *ns, const char *path,
 		int (*act)(void *arg, struct writer *w, struct refusal *f),
@@ -199,8 +207,10 @@ int ns_transact(struct ns *ns, const char *path,
 			if (r < 0)
 				writer_abort(ns->writer);
 			else
-				r = writer_commit(ns->writer, IMMEDIATE_TAG);
+				r = writer_commit(ns->writer,
+						  immediate_tag(ns->writer));
 		}
+		rownames_forget(ns);
 		if (r < 0 && !f.reason)
 			tell_failure(ns, path, writer_why(ns->writer), r);
 		if (r ==

@@ -325,6 +325,7 @@ static int open_next(struct ns *ns)
 	}
 	if (own)
 		return supersede(ns, gen);
+	rownames_forget(ns);
 	put_names(ns->gen, &ns->stale_names);
 	put_names(gen, &ns->stale_names);
 	/* what answers without being listed */

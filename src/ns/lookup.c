@@ -70,7 +70,7 @@ static int row_of_name(struct ns *ns, struct object *o, const char *name,
 		       uint32_t *ret_row)
 {
 	CLEANUP(freep) char *path = NULL;
-	int r = rownames_find(ns, o, name, ret_row);
+	int r = rownames_find(ns, o, name, NULL, 0, ret_row);
 
 	if (r != -ENOENT || !ns->write)
 		return r;
@@ -172,6 +172,9 @@ static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
 {
 	const struct classes *c;
 	STATE_REF(ref, ns);
+	const char *rest;
+	uint64_t index;
+	uint32_t row;
 	int r;
 
 	if (o->kind == OBJECT_GROUP) {
@@ -185,12 +188,20 @@ static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
 	r = state_get(ns, o, &ref.st);
 	if (r == 0)
 		r = labels_classes(ns, ref.st, &c);
-	if (r == 0)
-		r = lookup_sample(ns, o, 0, 0, name, ret);
+	if (r == 0 && ci >= c->count)
+		r = -ENOENT;
 	if (r < 0)
 		return r;
-	return ci < c->count && ret->view == V_SAMPLE &&
-			       classes_has(c, ci, ret->index)
+	if (!parse_index(name, &index, &rest)) {
+		r = rownames_find(ns, o, name, c, ci, &row);
+		if (r == 0)
+			*ret = (struct node){ o->number, V_SAMPLE, row };
+		return r;
+	}
+	r = lookup_sample(ns, o, 0, 0, name, ret);
+	if (r < 0)
+		return r;
+	return ret->view == V_SAMPLE && classes_has(c, ci, ret->index)
 		       ? 0
 		       : -ENOENT;
 }

@@ -427,19 +427,16 @@ static int open_writer(struct ns *ns, char **ret_why)
 	int r;
 
 	ns->mode = ns->opts.mode;
-	if (ns->mode == NS_RO) {
-		recover(ns);
+	recover(ns);
+	if (ns->mode == NS_RO)
 		return 0;
-	}
 	r = writer_open(ns->file, &o, &ns->writer, &why);
 	if (r == -EBUSY || r == -ENOMEM) {
 		*ret_why = why;
 		return r;
 	}
-	if (r == 0) {
-		ns->recovered = why;
+	if (r == 0)
 		return 0;
-	}
 	/* what else is wrong with FILE is told when it is opened for reading */
 	ns->mode = NS_RO;
 	ns->mode_why = why ? why : strdup(strerror(-r));

@@ -212,7 +212,7 @@ struct state {
 	bool classes_done;
 	int classes_error;
 	struct classes *classes;
-	uint32_t *name_order; /* rows by the hash of their names */
+	struct blob *name_order; /* rows by the hash of their names */
 	bool names_damaged;
 	struct class_names *class_names;
 };
@@ -633,9 +633,12 @@ bool rowset_same(const struct object *a, const struct object *b);
 /* The member that holds the names; NULL: there is none. */
 struct object *rownames_member(struct ns *ns, struct object *o);
 bool rownames_are_text(struct object *m);
-/* The row that answers to a file name. -ENOENT. */
+/* The first row that answers to a file name, of class ci of c where c is not
+ * NULL. -ENOENT. */
 int rownames_find(struct ns *ns, struct object *o, const char *name,
-		  uint32_t *ret_row);
+		  const struct classes *c, uint32_t ci, uint32_t *ret_row);
+/* What is in FILE may have other names now: an order that was kept is of no use. */
+void rownames_forget(struct ns *ns);
 
 /* ---- lookup.c ---- */
 /* A name in a directory of what is committed. */

@@ -16,7 +16,7 @@ static void state_free(struct state *st)
 	for (size_t i = 0; i < ARRAY_SIZE(st->sizes); i++)
 		free(st->sizes[i].ends);
 	classes_free(st->classes);
-	free(st->name_order);
+	blob_unref(st->name_order);
 	if (st->own_desc) {
 		desc_done(st->own_desc);
 		free(st->own_desc);

@@ -74,6 +74,8 @@ void write_side_close(struct ns *ns)
 	for (size_t i = 0; i < w->nchecked; i++)
 		free(w->checked[i]);
 	free(w->checked);
+	free(w->names_path);
+	blob_unref(w->names_order);
 	free(w->classes);
 	free(w->handles);
 	committed_free(w->committed);

@@ -275,6 +275,9 @@ struct write_side {
 	struct new_class *classes;
 	size_t nclasses;
 	struct class_table *tables;
+	char *names_path; /* of the dataset of names that was looked at last, */
+	struct blob *names_order; /* and its order; or NULL */
+	uint64_t names_epoch;	  /* counts what may have changed names */
 	char **checked; /* sets whose neighbours have been looked at */
 	size_t nchecked;
 };

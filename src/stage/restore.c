@@ -317,7 +317,7 @@ static int restore_from(struct restore *to, struct slog_scan *scan)
 	else if (damaged)
 		r = cut_tail(s, scan->size);
 	if (r == 0)
-		(void)stage_pay(s); /* or later */
+		(void)stage_keep_done(s); /* or later */
 	return r;
 }
 

@@ -88,10 +88,9 @@ void stage_close(struct stage *s)
 {
 	if (!s)
 		return;
-	if (s->log.file) {
-		(void)stage_pay(s);
+	(void)stage_keep_done(s);
+	if (s->log.file)
 		stage_trim(s);
-	}
 	rows_free(s);
 	sets_free(s);
 	tree_free(s);
@@ -194,6 +193,18 @@ int stage_pay(struct stage *s)
 	s->owed = 0;
 	s->done_dirty = true;
 	return 0;
+}
+
+/* Once FILE's writer is closed nobody but the log knows what is in FILE. */
+int stage_keep_done(struct stage *s)
+{
+	int r = stage_pay(s);
+
+	if (r == 0 && s->done_dirty)
+		r = s->io->sync(s->log.file->fd);
+	if (r == 0)
+		s->done_dirty = false;
+	return r;
 }
 
 /* ---- sync ---- */

@@ -292,6 +292,8 @@ bool stage_has_nothing(const struct stage *s);
 void stage_trim(struct stage *s);
 /* The DONE that is owed, if there is one. */
 int stage_pay(struct stage *s);
+/* It, and all before it, on the disk; nobody else is there. */
+int stage_keep_done(struct stage *s);
 /* The log is on the disk; lock is not held. */
 int stage_sync_log(struct stage *s);
 /* Before a commit: what a sync failed to write is written anew. */

@@ -476,6 +476,33 @@ PY
 	assert_eq "$(values v/filenames)" "['x.png', 'y.png', 'new one.png']"
 }
 
+@test "rows of one name in two classes; names found after each commit" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    f.create_dataset('images', data=np.zeros((2, 16, 20, 3), 'u1'), maxshape=(None, 16, 20, 3))
+    f.create_dataset('labels', data=np.arange(2), maxshape=(None,))
+    f.create_dataset('names', data=np.array(['b.png', 'b.png'], dtype=h5py.string_dtype()), maxshape=(None,))
+PY
+	picture a.png RGB 20x16 1
+	h5fs_mount d.h5
+	cmp "$MNT/images.by-class/1/b.png" "$MNT/images.by-class/1/000001.png"
+	assert_errno EPERM open_write "$MNT/images.by-class/0/b.png"
+	for i in 1 2 3 4 5 6; do
+		cp a.png "$MNT/images.by-class/$((i % 2))/a$((i / 2)).png"
+		commit
+		for k in $(seq 1 $i); do
+			assert_eq "$(stat -c %i "$MNT/images.by-class/$((k % 2))/a$((k / 2)).png")" \
+				"$(stat -c %i "$MNT/images/$(printf %06d $((k + 1))).png")"
+		done
+	done
+	h5fs_unmount
+	assert_eq "$(values names)" "['b.png', 'b.png', 'a0.png', 'a1.png', 'a1.png', 'a2.png', 'a2.png', 'a3.png']"
+	h5fs_mount d.h5 ro
+	cmp "$MNT/images.by-class/0/a1.png" "$MNT/images/000003.png"
+	assert_errno ENOENT stat "$MNT/images.by-class/0/a0.png"
+	h5fs_unmount
+}
+
 @test "names that are held back get their verdict when they are renamed" {
 	stack
 	picture a.png L 20x16 1

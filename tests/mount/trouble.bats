@@ -111,7 +111,7 @@ PY
 	local reader=$!
 	wait_for test -e go
 	run -1 "$H5FS" commit "$MNT"
-	assert_match "$output" "*lock*"
+	assert_match "$output" "*data.h5*another program*"
 	assert_errno EBUSY mkdir "$MNT/new"
 	wait "$reader"
 	"$H5FS" commit "$MNT"

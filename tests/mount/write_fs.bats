@@ -402,6 +402,87 @@ PY
 	assert_eq "$(metric_settled h5fs_cache_hits_total) $(metric_settled h5fs_cache_misses_total)" "$hits $misses"
 }
 
+# stop_commit N - as if the machine went down with a commit's Nth write to a file:
+# the sixth applies it, when the first three have not logged it yet
+stop_commit()
+{
+	strace -f -o /dev/null -e trace=pwrite64 -e "inject=pwrite64:signal=KILL:when=$1" \
+		"$H5FS" -f -o nosandbox "$TMP/d.h5" "$MNT" 2>/dev/null 3>&- &
+	wait_for is_mounted "$MNT"
+	mkdir "$MNT/group" 2>/dev/null || true
+	wait $! || true
+	not_mounted "$MNT"
+	[ -e .d.h5.h5fs/journal ]
+}
+
+@test "an interrupted commit is finished by the next mount, also by one that only reads" {
+	strace -o /dev/null true 2>/dev/null || skip "needs strace"
+	[[ $SANITIZE != *thread* ]] || skip "threads are not followed"
+	for mode in ro rw; do
+		rm -f d.h5
+		make_set d.h5
+		stop_commit 6
+		refute h5dump -H d.h5
+		run "$H5FS" info d.h5
+		assert_eq "$status" 1
+		assert_match "$output" '*h5fs recover*'
+		h5fs_mount d.h5 $mode
+		[ -d "$MNT/group" ]
+		h5fs_unmount
+		grep -q 'was finished' "$LOG"
+		h5dump -H d.h5 | grep -q group
+		[ ! -e .d.h5.h5fs ]
+		: >"$LOG"
+	done
+}
+
+@test "h5fs recover finishes a commit, or drops one that was not logged" {
+	strace -o /dev/null true 2>/dev/null || skip "needs strace"
+	[[ $SANITIZE != *thread* ]] || skip "threads are not followed"
+	make_set d.h5
+	stop_commit 6
+	run "$H5FS" recover d.h5
+	assert_eq "$status" 0
+	assert_match "$output" 'd.h5: *finished*'
+	h5dump -H d.h5 | grep -q group
+	rm d.h5
+	make_set d.h5
+	stop_commit 3
+	run "$H5FS" recover d.h5
+	assert_eq "$status" 0
+	assert_match "$output" 'd.h5: *dropped*'
+	rows d.h5 2
+	run "$H5FS" recover d.h5
+	assert_eq "$status" 0
+	assert_match "$output" '*nothing*'
+	[ ! -e .d.h5.h5fs ]
+}
+
+@test "another program has FILE open at the end: the rows stay staged, and it ends in time" {
+	make_set d.h5
+	picture a.png
+	h5fs_mount d.h5
+	cp a.png "$MNT/images/n0.png"
+	"$PYTHON" -c '
+import h5py, os, time
+with h5py.File("d.h5", "r"):
+    open("holding", "w").close()
+    while not os.path.exists("go"):
+        time.sleep(.05)' 3>&- &
+	wait_for test -e holding
+	start=$SECONDS
+	h5fs_unmount
+	[ $((SECONDS - start)) -lt 10 ]
+	grep -q 'rows staged, not in the file yet: 1' "$LOG"
+	grep -q 'last commit failed: .*another program' "$LOG"
+	touch go
+	wait $!
+	rows d.h5 2
+	h5fs_mount d.h5
+	"$H5FS" commit "$MNT"
+	rows d.h5 3
+}
+
 @test "FILE with several hard links is mounted read-only, and says so" {
 	make_set d.h5
 	ln d.h5 e.h5

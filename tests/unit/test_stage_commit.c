@@ -3,6 +3,7 @@
  * when. The numbers are those of slog.c's invariants. */
 #include <fcntl.h>
 
+#include "h5fs/image.h"
 #include "stage_fixture.h"
 
 static void put_many(const char *letters)
@@ -552,13 +553,13 @@ static void a_done_that_is_owed_is_written_later(void)
 	CHECK_EQ(commit(STAGE_ALL, NULL), 0);
 	calls = crash_calls() - before;
 	end();
-	for (long k = 0; k < calls; k++) {
+	for (long k = 0; k < calls * 2; k++) {
 		int r;
 
 		begin_with(2);
 		put_many("abc");
 		CHECK_EQ(put(MASKS, NULL, "a.png", 'A', NULL), 0);
-		crash_fail(k, ENOSPC);
+		crash_fail(k / 2, ENOSPC);
 		r = commit(STAGE_ALL, NULL);
 		crash_off();
 		CHECK_EQ(file->commits, r == 0);
@@ -574,6 +575,259 @@ static void a_done_that_is_owed_is_written_later(void)
 		CHECK_STR(listing("/g/images"), "c.png=c ");
 		end();
 	}
+}
+
+/* ---- damage (S2, S3) ---- */
+static void log_path(char *ret, size_t n)
+{
+	snprintf(ret, n, "%s/stage", side);
+}
+
+/* One bit of a row's value in the log. */
+static void damage(char letter)
+{
+	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	char path[100], six[6];
+	uint8_t *at;
+	int fd;
+
+	log_path(path, sizeof(path));
+	memset(six, letter, 6);
+	CHECK_EQ(io_read_file(path, 1 << 20, &b), 0);
+	at = memmem(b->data, b->size, six, 6);
+	CHECK(at != NULL);
+	at[2] ^= 8;
+	fd = open(path, O_WRONLY | O_TRUNC);
+	CHECK_EQ(io_write_all(fd, b->data, b->size), 0);
+	close(fd);
+}
+
+static bool is_told(const char *text)
+{
+	struct strbuf out = STRBUF_INIT;
+	bool told;
+
+	faults_print(faults, &out);
+	told = out.buf && strstr(out.buf, text);
+	strbuf_done(&out);
+	return told;
+}
+
+static void what_is_in_file_is_so_however_the_log_is_damaged(void)
+{
+	begin_with(2);
+	put_many("abcde");
+	CHECK_EQ(put(MASKS, NULL, "a.png", 'A', NULL), 0);
+	CHECK_EQ(put(MASKS, NULL, "c.png", 'C', NULL), 0);
+	CHECK_EQ(commit(STAGE_ALL, NULL), 0);
+	put_many("f");
+	stage_close(stage);
+	file->tag = 0;
+	damage('d');
+	CHECK_EQ(open_on(&crash_disk, NULL), 0);
+	CHECK(is_told("stage.damaged-1 and not used"));
+	for (int i = 0; i < 2; i++) {
+		/* a is in FILE; d and what came after it is set aside. */
+		CHECK_STR(listing("/g/images"), "b.png=b ");
+		CHECK_STR(listing("/g/masks"), "");
+		reopen();
+	}
+	CHECK_EQ(faults_count(faults), 1);
+	end();
+}
+
+/* The SEAL is behind the damage, and only the writer knows. */
+static void what_the_writer_knows_is_so_too(void)
+{
+	begin_with(1);
+	put_many("ab");
+	file->commit = FAKE_EIO_DID;
+	CHECK_EQ(commit(STAGE_ALL, NULL), -EIO);
+	stage_close(stage);
+	fake_reopen(file);
+	damage('b');
+	CHECK_EQ(open_on(&crash_disk, NULL), 0);
+	CHECK(stage_is_empty(stage));
+	CHECK(!log_is_there());
+	end();
+}
+
+static void a_torn_tail_is_told(void)
+{
+	char path[100];
+	struct stat st;
+
+	begin_with(1);
+	put_many("ab");
+	stage_close(stage);
+	log_path(path, sizeof(path));
+	CHECK_EQ(stat(path, &st), 0);
+	CHECK_EQ(truncate(path, st.st_size - 10), 0);
+	CHECK_EQ(open_on(&crash_disk, NULL), 0);
+	CHECK_STR(listing("/g/images"), "a.png=a ");
+	CHECK(is_told("the last record was not whole: "));
+	put_many("c");
+	reopen();
+	CHECK_STR(listing("/g/images"), "a.png=a c.png=c ");
+	CHECK_EQ(faults_count(faults), 1);
+	end();
+}
+
+static void a_value_that_is_damaged_later_is_not_committed(void)
+{
+	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	uint64_t row;
+
+	begin_with(1);
+	put_many("ab");
+	damage('b');
+	CHECK_EQ(stage_read(stage, "/g/images", "b.png", &b), -EIO);
+	CHECK_EQ(commit(STAGE_ALL, NULL), -EIO);
+	CHECK_STR(in_file(IMAGES), "");
+	CHECK_EQ(stage_rewrite(stage), -EIO);
+	CHECK_EQ(stage_drop(stage, "/g/images", "b.png"), 0);
+	CHECK_EQ(commit(STAGE_ALL, NULL), 0);
+	CHECK_STR(in_file(IMAGES), "a");
+	CHECK_EQ(put_batch(IMAGES, "xyzxyz", &row), 0);
+	damage('z');
+	CHECK_EQ(commit(STAGE_ALL, NULL), -EIO);
+	CHECK_STR(in_file(IMAGES), "a");
+	end();
+}
+
+static void what_is_no_log_is_kept(void)
+{
+	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	char path[100];
+
+	begin_with(1);
+	CHECK_EQ(mkdir(side, 0777), 0);
+	log_path(path, sizeof(path));
+	CHECK_EQ(symlink("/etc/passwd", path), 0);
+	stage_close(stage);
+	CHECK_EQ(open_on(&crash_disk, NULL), -ELOOP);
+	unlink(path);
+	CHECK_EQ(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+	CHECK_EQ(truncate(path, 100), 0);
+	CHECK_EQ(open_on(&crash_disk, NULL), 0);
+	CHECK(is_told("is no log of staged samples"));
+	CHECK(!log_is_there());
+	put_many("a");
+	CHECK_STR(listing("/g/images"), "a.png=a ");
+	strcat(path, ".damaged-1");
+	CHECK_EQ(io_read_file(path, 1000, &b), 0);
+	CHECK_EQ(b->size, 100);
+	end();
+}
+
+static void a_newer_log_is_refused(void)
+{
+	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	struct stage_options o = { 0 };
+	char path[100], *why = NULL;
+	uint32_t crc;
+	int fd;
+
+	begin_with(1);
+	put_many("a");
+	stage_close(stage);
+	log_path(path, sizeof(path));
+	CHECK_EQ(io_read_file(path, 1 << 20, &b), 0);
+	b->data[11] = '9';
+	crc = checksum_crc32(0, b->data, 24);
+	memcpy(b->data + 24, &crc, 4);
+	fd = open(path, O_WRONLY);
+	CHECK_EQ(io_write_all(fd, b->data, b->size), 0);
+	close(fd);
+	CHECK_EQ(stage_open(file, &o, &stage, &why), -EPROTONOSUPPORT);
+	CHECK(why && strstr(why, "newer version"));
+	free(why);
+	stage = NULL;
+	CHECK(log_is_there());
+	end();
+}
+
+/* ---- no space, and a disk that does not keep what it was given ---- */
+static void a_put_without_space_stages_nothing(void)
+{
+	for (long k = 0; k < 6; k++) {
+		int r;
+
+		begin_with(1);
+		crash_fail(k, ENOSPC);
+		r = put(IMAGES, NULL, "a.png", 'a', NULL);
+		crash_off();
+		CHECK(r == 0 || r == -ENOSPC);
+		CHECK_EQ(log_is_there(), r == 0);
+		CHECK_STR(listing("/g/images"), r == 0 ? "a.png=a " : "");
+		CHECK_EQ(put(IMAGES, NULL, "b.png", 'b', NULL), 0);
+		crash_fail(0, EDQUOT);
+		CHECK_EQ(put(IMAGES, NULL, "c.png", 'c', NULL), -EDQUOT);
+		crash_off();
+		reopen();
+		CHECK_STR(listing("/g/images"),
+			  r == 0 ? "a.png=a b.png=b " : "b.png=b ");
+		end();
+	}
+}
+
+static void the_last_file_goes_though_the_disk_is_full(void)
+{
+	begin_with(1);
+	put_many("ab");
+	CHECK_EQ(stage_drop(stage, "/g/images", "a.png"), 0);
+	crash_fail(0, ENOSPC); /* of an append */
+	CHECK_EQ(stage_drop(stage, "/g/images", "b.png"), 0);
+	CHECK(stage_is_empty(stage));
+	end();
+}
+
+/* Linux forgets what a failed sync could not write: a second one would say that
+ * all is well. */
+static void a_failed_sync_is_made_up_for(void)
+{
+	begin_with(1);
+	put_many("ab");
+	crash_fail(0, EIO);
+	CHECK_EQ(stage_sync(stage), -EIO);
+	crash_off();
+	CHECK(stage->log.unsure);
+	CHECK_EQ(stage_sync(stage), 0);
+	CHECK(!stage->log.unsure);
+	crash_power_cut(3);
+	stage_close(stage);
+	CHECK_EQ(open_on(&crash_disk, NULL), 0);
+	CHECK_STR(listing("/g/images"), "a.png=a b.png=b ");
+	end();
+}
+
+static void a_log_of_little_use_is_made_shorter(void)
+{
+	CLEANUP(freep) uint8_t *bytes = calloc(1, 1 << 20);
+	struct stage_value v = { IMAGES, bytes, 1 << 20 };
+	struct stage_place place = {
+		.dir = "/g/images",
+		.name = "a",
+		.stem = "a",
+	};
+	uint64_t row;
+
+	begin_with(1);
+	stage_close(stage);
+	CHECK_EQ(open_on(&stage_disk, NULL), 0);
+	members[IMAGES].dims[1] = 1 << 10;
+	members[IMAGES].dims[2] = 1 << 10;
+	for (int i = 0; i < 70; i++) {
+		memset(bytes, i, 1 << 20);
+		CHECK_EQ(stage_put(stage, &set, &place, &v, 1, &row, &refusal),
+			 0);
+		CHECK(status().bytes < 66u << 20);
+	}
+	CHECK(status().bytes < 10u << 20);
+	CHECK_STR(listing("/g/images"), "a=E ");
+	members[IMAGES].dims[1] = 2;
+	members[IMAGES].dims[2] = 3;
+	end();
 }
 
 int main(void)
@@ -597,6 +851,16 @@ int main(void)
 	RUN(a_commit_that_fails_leaves_all_staged);
 	RUN(what_nobody_knows_is_settled_later);
 	RUN(a_done_that_is_owed_is_written_later);
+	RUN(what_is_in_file_is_so_however_the_log_is_damaged);
+	RUN(what_the_writer_knows_is_so_too);
+	RUN(a_torn_tail_is_told);
+	RUN(a_value_that_is_damaged_later_is_not_committed);
+	RUN(what_is_no_log_is_kept);
+	RUN(a_newer_log_is_refused);
+	RUN(a_put_without_space_stages_nothing);
+	RUN(the_last_file_goes_though_the_disk_is_full);
+	RUN(a_failed_sync_is_made_up_for);
+	RUN(a_log_of_little_use_is_made_shorter);
 	fixture_remove();
 	return CHECK_RESULT();
 }
