@@ -83,17 +83,19 @@ int holder_writer(const struct stat *st)
 {
 	FILE *f = fopen("/proc/locks", "re");
 	struct lock_line l;
-	int pid = 0, some = 0;
+	int pid = 0, only = 0, n = 0;
 
 	while (f && !pid && next_line(f, &l)) {
 		if (l.ino != st->st_ino || strcmp(l.kind, "FLOCK") != 0 ||
 		    l.pid <= 0)
 			continue;
-		some = l.pid;
+		only = l.pid;
+		n++;
 		if (is_writer(l.pid, st))
 			pid = l.pid;
 	}
 	if (f)
 		fclose(f);
-	return pid ? pid : some;
+	/* another user's descriptors can not be looked at */
+	return pid ? pid : n == 1 ? only : 0;
 }
