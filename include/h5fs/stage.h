@@ -50,7 +50,7 @@ int draft_fd(struct draft *d, int *ret_fd);
 /* ---- npy.c, cast.c, value.c: files and texts to elements ---- */
 struct npy {
 	struct dtype *type; /* little-endian memory form */
-	unsigned swap;	    /* units to swap: it was stored big-endian; 0: none */
+	bool swap;	    /* some of it is stored big-endian */
 	unsigned rank;
 	uint64_t dims[DT_MAX_RANK];
 	bool fortran;
@@ -61,7 +61,7 @@ void npy_done(struct npy *n);
  * -EINVAL with the refusal: no .npy, objects, truncated, too long. */
 int npy_parse(const uint8_t *bytes, uint64_t size, struct npy *ret_npy,
 	      struct refusal *f);
-/* Its elements, C order, native, as a packed blob. */
+/* Its elements, C order, native, as a packed blob. -EILSEQ: text that is none. */
 int npy_elements(const struct npy *n, const uint8_t *bytes, struct blob **ret);
 /* Elements of one type as another, both plain; -EINVAL where a value would be
  * lost (range, fraction, text cut), named in the refusal. Same class and size:
@@ -90,7 +90,7 @@ struct stage_member {
 	char *path; /* HDF5 path */
 	char *name; /* of the dataset: "images" */
 	enum stage_role role;
-	unsigned axis;	    /* the one that grows */
+	unsigned axis;	    /* the one that grows; rank: none, a row is all of it */
 	unsigned rank;	    /* of the dataset, its dims as they are now, */
 	uint64_t dims[DT_MAX_RANK]; /* dims[axis] is N */
 	uint64_t chunk_rows; /* rows of a chunk; 0: not chunked */
@@ -148,6 +148,9 @@ int stage_open(struct writer *w, const struct stage_options *o,
 void stage_close(struct stage *s);
 DEFINE_CLEANUP(struct stage *, stage_close)
 int stage_sync(struct stage *s);
+/* The directory where this user has had what is staged for FILE (a path without
+ * links) put. -ENOENT: no other than SIDE. */
+int stage_elsewhere(const char *file, char **ret_dir);
 
 /* The members as they are now. key: what a row is staged under, from mount to
  * mount the same (the path of its group and what keeps it apart there). */
@@ -156,6 +159,7 @@ struct stage_set {
 	unsigned nmembers;
 	struct stage_member *members;
 	uint64_t rows; /* N */
+	bool grow;     /* a member that cannot grow is rewritten (-o grow) */
 };
 /* A value for one member of one row. bytes: in memory form; of a VLSTR or VLEN
  * element its bytes. */

@@ -121,6 +121,27 @@ static int find_file(struct mount_job *job)
 	return job->file ? 0 : cmd_fail(job->shown, strerror(errno));
 }
 
+/* Looked for again long after, from another directory. */
+static int find_stage(struct mount_job *job)
+{
+	char **dir = &job->options->ns.stage_dir;
+	struct stat st;
+	char *real;
+
+	if (!*dir)
+		return 0;
+	real = realpath(*dir, NULL);
+	if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		int r = real ? ENOTDIR : errno;
+
+		free(real);
+		return cmd_fail(*dir, strerror(r));
+	}
+	free(*dir);
+	*dir = real;
+	return 0;
+}
+
 static int read_sidecar(struct mount_job *job)
 {
 	CLEANUP(freep) char *why = NULL;
@@ -137,6 +158,8 @@ static int run(struct mount_job *job, const char *dir)
 	status = find_file(job);
 	if (status == 0)
 		status = read_sidecar(job);
+	if (status == 0)
+		status = find_stage(job);
 	if (status == 0)
 		status = find_dir(job, dir);
 	if (status == 0)
