@@ -84,33 +84,53 @@ static int find_writer(const struct stat *st, int *ret_some)
 {
 	FILE *f = fopen("/proc/locks", "re");
 	struct lock_line l;
-	int pid = 0, some = 0;
+	int pid = 0, only = 0, n = 0;
 
 	while (f && !pid && next_line(f, &l)) {
 		if (l.ino != st->st_ino || strcmp(l.kind, "FLOCK") != 0 ||
 		    l.pid <= 0)
 			continue;
-		some = l.pid;
+		only = l.pid;
+		n++;
 		if (is_writer(l.pid, st))
 			pid = l.pid;
 	}
 	if (f)
 		fclose(f);
-	*ret_some = some;
-	return pid;
-}
+	/* *ret_only: the one process that has a lock, if that is all that can be seen:
+ * another user's descriptors can not be looked at. */
+	static int find_writer(const struct stat *st, int *ret_only)
+	{
+		FILE *f = fopen("/proc/locks", "re");
+		struct lock_line l;
+		int pid = 0, only = 0, n = 0;
 
-int holder_writer(const struct stat *st)
-{
-	int some, pid = find_writer(st, &some);
+		while (f && !pid && next_line(f, &l)) {
+			if (l.ino != st->st_ino ||
+			    strcmp(l.kind, "FLOCK") != 0 || l.pid <= 0)
+				continue;
+			only = l.pid;
+			n++;
+			if (is_writer(l.pid, st))
+				pid = l.pid;
+		}
+		if (f)
+			fclose(f);
+		*ret_only = n == 1 ? only : 0;
+		return pid;
+	}
 
-	return pid ? pid : some;
-}
+	int holder_writer(const struct stat *st)
+	{
+		int only, pid = find_writer(st, &only);
 
-int store_writer_of(const char *path)
-{
-	struct stat st;
-	int some;
+		return pid ? pid : only;
+	}
 
-	return stat(path, &st) < 0 ? 0 : find_writer(&st, &some);
-}
+	int store_writer_of(const char *path)
+	{
+		struct stat st;
+		int only;
+
+		return stat(path, &st) < 0 ? 0 : find_writer(&st, &only);
+	}
