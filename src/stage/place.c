@@ -72,6 +72,7 @@ static int name_elsewhere(const char *side, const char *dir, char **ret)
 static int read_pointer(const char *pointer, char **ret)
 {
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	char *path;
 	size_t n;
 	int r = io_read_file(pointer, PATH_MAX + 1, &b);
 
@@ -82,8 +83,12 @@ static int read_pointer(const char *pointer, char **ret)
 		n--;
 	if (!n || b->data[0] != '/')
 		return -EINVAL;
-	*ret = strndup((const char *)b->data, n);
-	return *ret ? 0 : -ENOMEM;
+	path = calloc(1, n + 1);
+	if (!path)
+		return -ENOMEM;
+	memcpy(path, b->data, n);
+	*ret = path;
+	return 0;
 }
 
 static int find_log(struct place *p, const char *dir, char **ret_why)
