@@ -301,6 +301,7 @@ struct stage_status {
 	 * of the sets that were last given to stage_put(). */
 	bool chunk_full;
 	uint64_t complete;	       /* rows that could be committed */
+	uint64_t pending;	       /* directories that end in .part */
 	size_t nlist;		       /* at most 100 of those that wait */
 	struct stage_waiting *list;
 };

@@ -155,6 +155,9 @@ static int check_removal(struct ns *ns, const struct pin *dir,
 
 	if (!is_group(s->child))
 		return check_staged(ns, s->child, f);
+	/* of another file: the link goes, and nothing is changed there */
+	if (s->child->object->info.id.file != 0)
+		return 0;
 	r = group_load(ns, s->child->object, GROUP_LINKS);
 	if (r == 0)
 		r = has_pending(ns, dir, s->entry->name, &pending);

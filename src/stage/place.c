@@ -72,8 +72,7 @@ static int name_elsewhere(const char *side, const char *dir, char **ret)
 static int read_pointer(const char *pointer, char **ret)
 {
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
-	char *path;
-	size_t n;
+	size_t n; /* the text has no NUL */
 	int r = io_read_file(pointer, PATH_MAX + 1, &b);
 
 	if (r < 0)
@@ -83,11 +82,11 @@ static int read_pointer(const char *pointer, char **ret)
 		n--;
 	if (!n || b->data[0] != '/')
 		return -EINVAL;
-	path = calloc(1, n + 1);
-	if (!path)
+	*ret = malloc(n + 1);
+	if (!*ret)
 		return -ENOMEM;
-	memcpy(path, b->data, n);
-	*ret = path;
+	memcpy(*ret, b->data, n);
+	(*ret)[n] = 0;
 	return 0;
 }
 

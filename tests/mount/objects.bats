@@ -526,3 +526,65 @@ PY
 	rm "$MNT/some.npy"
 	in_file <<<"assert set(f) == {'train', 'one', 'model', 'words'}"
 }
+
+# ---- tools ----
+
+@test "cp -a, rsync, tar and install put objects into groups and pending directories" {
+	make_file
+	mkdir -p case/sub
+	cp x.npy case/
+	cp red.png case/sub/
+	ln -s ../x.npy case/sub/up.npy
+	h5fs_mount d.h5
+	cp -a case "$MNT/a.part"
+	rsync -a case/ "$MNT/b.part/" || rsync -a case/ "$MNT/b.part/"
+	mkdir "$MNT/c.part"
+	tar c -C case . | tar x -C "$MNT/c.part"
+	cp -a case "$MNT/d"
+	mkdir "$MNT/e"
+	rsync -a case/ "$MNT/e/"
+	install -m 644 x.npy "$MNT/e/installed.npy"
+	for p in a b c; do mv "$MNT/$p.part" "$MNT/$p"; done
+	in_file <<'PY'
+for p in 'abcde':
+    g = f[p]
+    assert set(g) - {'installed'} == {'x', 'sub'} and set(g['sub']) == {'red', 'up'}, (p, list(g), list(g['sub']))
+    assert g['sub/up'] == g['x'] and np.array_equal(g['x'][()], np.load('x.npy')), p
+assert np.array_equal(f['e/installed'][()], np.load('x.npy'))
+PY
+}
+
+@test "a file held back in a group gets its verdict when it is renamed" {
+	make_file
+	h5fs_mount d.h5
+	cp x.npy "$MNT/.x.npy.tmp123"
+	in_file <<<"assert len(f) == 4"
+	mv "$MNT/.x.npy.tmp123" "$MNT/train/late.npy"
+	in_file <<<"assert np.array_equal(f['train/late'][()], np.load('x.npy'))"
+	echo nothing >"$MNT/model/bad.tmp"
+	assert_errno EINVAL rename "$MNT/model/bad.tmp" "$MNT/model/bad.npy"
+	rm -f "$MNT/model/bad.tmp"
+	in_file <<<"assert 'bad' not in f['model']"
+}
+
+@test "objects in files that a link leads to are not changed" {
+	make_file
+	py <<'PY'
+with h5py.File('other.h5', 'w') as f:
+    f['g/x'] = np.arange(3)
+with h5py.File('d.h5', 'a') as f:
+    f['ext'] = h5py.ExternalLink('other.h5', '/g')
+PY
+	sum=$(sha256sum other.h5)
+	h5fs_mount d.h5 edit
+	assert_errno EROFS mkdir "$MNT/ext/new"
+	assert_errno EROFS mkdir "$MNT/ext/new.part"
+	assert_errno EROFS unlink "$MNT/ext/x.npy"
+	assert_errno EROFS setxattr "$MNT/ext" user.new
+	run cp f.npy "$MNT/ext/y.npy"
+	[ "$status" -ne 0 ]
+	rmdir "$MNT/ext"
+	h5fs_unmount
+	assert_eq "$(sha256sum other.h5)" "$sum"
+	py <<<"assert 'ext' not in h5py.File('d.h5', 'r')"
+}
