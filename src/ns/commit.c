@@ -248,6 +248,8 @@ struct batch {
 	struct set_desc *descs;
 	struct stage_set *sets;
 	struct set_attrs attrs;
+	int refused; /* what the first set came to that FILE no longer takes, */
+	char *why;   /* and the reason */
 };
 
 static void batch_done(struct batch *b)
@@ -256,7 +258,18 @@ static void batch_done(struct batch *b)
 		set_desc_done(&b->descs[i]);
 	free(b->descs);
 	free(b->sets);
+	free(b->why);
 	set_attrs_done(&b->attrs);
+}
+
+static void batch_refuse(struct ns *ns, struct batch *b, const char *key,
+			 struct refusal *f, int r)
+{
+	if (!b->refused) {
+		b->refused = r;
+		b->why = strdup(f->reason ? f->reason : strerror(-r));
+	}
+	(void)ns_refuse(ns, key, f, r);
 }
 
 /* What FILE no longer takes stays staged, and is told; the rest goes on. */
@@ -276,7 +289,7 @@ static int batch_fill(struct ns *ns, const struct stage_names *keys,
 		else if (r == -ENOMEM || r == -ESTALE)
 			return r;
 		else
-			(void)ns_refuse(ns, keys->names[i], &f, r);
+			batch_refuse(ns, b, keys->names[i], &f, r);
 	}
 	for (size_t i = 0; i < b->n; i++) {
 		int r = set_attrs(&b->descs[i], &b->attrs);
@@ -298,7 +311,10 @@ static void tell_changed(struct ns *ns, const struct batch *b)
 	}
 }
 
-static int commit_once(struct ns *ns, enum stage_commit_kind kind, char **why)
+/* *ret_told: the error is of sets that stay staged; it has been told, and the rest
+ * is committed. */
+static int commit_once(struct ns *ns, enum stage_commit_kind kind, char **why,
+		       bool *ret_told)
 {
 	struct stage_result result = { 0 };
 	struct stage_names keys = { 0 };
@@ -315,9 +331,15 @@ static int commit_once(struct ns *ns, enum stage_commit_kind kind, char **why)
 		write_committed(ns, &result);
 		tell_changed(ns, &b);
 	}
+	*ret_told = r == 0 && b.refused;
+	if (*ret_told) {
+		free(*why);
+		*why = TAKE(b.why);
+	}
+	r = r == 0 ? b.refused : r;
 	batch_done(&b);
 	stage_names_done(&keys);
-	if (r == 0 && result.count) /* the sets' states are let go before */
+	if (result.count) /* the sets' states are let go before */
 		(void)refresh_now(ns);
 	stage_result_done(&result);
 	return r;
@@ -352,6 +374,7 @@ int ns_commit(struct ns *ns, enum ns_commit_why why)
 	CLEANUP(freep) char *text = NULL;
 	enum stage_commit_kind kind;
 	unsigned tries = 0;
+	bool is_told;
 	int r;
 
 	if (!ns->stage)
@@ -367,11 +390,11 @@ int ns_commit(struct ns *ns, enum ns_commit_why why)
 		if (!is_due(ns, why, &kind))
 			return 0;
 		do
-			r = commit_once(ns, kind, &text);
+			r = commit_once(ns, kind, &text, &is_told);
 		while (ns_again(ns, r, &tries));
 		ns->next_commit_ms = now_ms() + (r < 0 ? RETRY_MS : 0);
 	}
-	if (r < 0)
+	if (r < 0 && !is_told)
 		tell_failure(ns, ns->file, text, r);
 	keep_why(ns, text, r);
 	ns_tell(ns);

@@ -548,6 +548,20 @@ with h5py.File("d.h5", "r"):
 	umount second
 }
 
+@test "a mount waits for the last commit of the one before" {
+	h5_make d.h5 images:u8:2x256x256x3:grow:gzip:chunk=4x256x256x3
+	picture a.png 1 256
+	"$H5FS" "$TMP/d.h5" "$MNT" 3>&-
+	for i in $(seq 20); do
+		cp a.png "$MNT/images/n$i.png"
+	done
+	umount "$MNT"
+	h5fs_mount d.h5 # the daemon before may still commit
+	wait_for test -e "$MNT/images/000021.png"
+	h5fs_unmount
+	rows d.h5 22
+}
+
 @test "stage=DIR keeps what is staged there, and a mount without it finds it" {
 	make_set d.h5
 	picture a.png

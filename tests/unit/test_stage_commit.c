@@ -684,7 +684,8 @@ static void a_value_that_is_damaged_later_is_not_committed(void)
 	CHECK_EQ(stage_read(stage, "/g/images", "b.png", &b), -EIO);
 	CHECK_EQ(commit(STAGE_ALL, NULL), -EIO);
 	CHECK_STR(in_file(IMAGES), "");
-	CHECK_EQ(stage_rewrite(stage), -EIO);
+	CHECK_EQ(stage_rewrite(stage), 0);
+	CHECK_EQ(stage_read(stage, "/g/images", "b.png", &b), -EIO);
 	CHECK_EQ(stage_drop(stage, "/g/images", "b.png"), 0);
 	CHECK_EQ(commit(STAGE_ALL, NULL), 0);
 	CHECK_STR(in_file(IMAGES), "a");
