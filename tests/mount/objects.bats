@@ -633,7 +633,7 @@ PY
 
 churn()
 {
-	while mkdir "$MNT/a" && mv "$MNT/a" "$MNT/b" && rmdir "$MNT/b"; do :; done 2>/dev/null
+	while is_mounted "$MNT" && mkdir "$MNT/a" && mv "$MNT/a" "$MNT/b" && rmdir "$MNT/b"; do :; done 2>/dev/null
 }
 
 @test "a daemon that is killed while names change leaves nobody waiting" {
