@@ -337,6 +337,8 @@ int tree_read(struct stage *s, const char *path, struct blob **ret_bytes,
 	      bool *ret_image);
 int tree_list(struct stage *s, const char *path, const char *after, size_t max,
 	      struct stage_names *ret_names);
+/* Is there a pending directory in, or below, a directory of FILE? */
+bool tree_is_below(struct stage *s, const char *dir);
 /* Within pending directories, or of a whole one to another pending name. */
 int tree_move(struct stage *s, const char *from, const char *to);
 int tree_remove(struct stage *s, const char *path); /* -ENOTEMPTY */

@@ -41,12 +41,16 @@ void ns_changed_object(struct ns *ns, const struct object *o)
 {
 	/* the root's own nodes have the number 0 */
 	uint32_t number = o->parent ? o->number : 0;
+	bool any;
 
 	for (unsigned view = V_DIR; view <= V_TYPE; view++)
 		if (view != V_SAMPLE && view != V_CLASS && view != V_LINK)
 			ns_changed(ns, node_ino((struct node){
 					       number, (uint8_t)view, 0 }));
-	if (!o->ephemerals)
+	pthread_rwlock_rdlock(&ns->tables);
+	any = o->ephemerals > 0;
+	pthread_rwlock_unlock(&ns->tables);
+	if (!any)
 		return;
 	for (uint32_t i = 0;; i++) {
 		struct node n = { NODE_EPHEMERAL + i, 0, 0 };

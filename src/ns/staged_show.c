@@ -212,6 +212,31 @@ int open_file_read(struct open_file *f, uint64_t offset, size_t n,
 	return 0;
 }
 
+/* It was committed, or dropped. The kernel is to look the name up again, when what
+ * became of it can be found. */
+int staged_gone(struct ns *ns, int r)
+{
+	if (r != -ENOENT)
+		return r;
+	pthread_mutex_lock(&ns->commit);
+	pthread_mutex_unlock(&ns->commit);
+	return -ESTALE;
+}
+
+/* Who has it open goes on with the row that it became. */
+static int committed_as(struct ns *ns, const struct pin *p,
+			const struct place_name *pn, struct node *ret)
+{
+	uint32_t row;
+
+	if (p->node.view != V_STAGED ||
+	    committed_find(ns, pn->dir, pn->name, &row) < 0 ||
+	    row >= pn->object->count)
+		return staged_gone(ns, -ENOENT);
+	*ret = (struct node){ pn->object->number, V_SAMPLE, row };
+	return 0;
+}
+
 static int give(struct blob *b, uint64_t offset, size_t n, struct ns_bytes *ret)
 {
 	uint64_t left = offset < b->size ? b->size - offset : 0;
@@ -234,6 +259,7 @@ int staged_read(struct ns *ns, const struct pin *p, uint64_t offset, size_t n,
 	CLEANUP(place_name_done) struct place_name pn = { 0 };
 	struct blob *b = NULL;
 	struct open_file *f;
+	struct node node;
 	int r = place_name_of(ns, p, &pn);
 
 	if (r < 0)
@@ -245,6 +271,11 @@ int staged_read(struct ns *ns, const struct pin *p, uint64_t offset, size_t n,
 		return r;
 	}
 	r = p->node.view == V_STAGED ? row_bytes(ns, &pn, &b) : -ENOENT;
+	if (r == -ENOENT) {
+		r = committed_as(ns, p, &pn, &node);
+		return r < 0 ? r
+			     : ns_read(ns, node_ino(node), offset, n, ret);
+	}
 	return r < 0 ? r : give(b, offset, n, ret);
 }
 
@@ -261,6 +292,7 @@ int staged_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 	struct timespec mtime = { 0 };
 	struct open_file *f;
 	uint64_t size = 0;
+	struct node node;
 	int r = place_name_of(ns, p, &pn);
 
 	if (r < 0)
@@ -274,10 +306,18 @@ int staged_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 		r = p->node.view == V_STAGED ? row_size(ns, &pn, &size, &mtime)
 					     : -ENOENT;
 	}
+	if (r == -ENOENT) {
+		r = committed_as(ns, p, &pn, &node);
+		if (r == 0)
+			r = content_size(ns, pn.object, V_SAMPLE, node.index,
+					 true, &size);
+	}
 	if (r < 0)
 		return r;
 	stat_fill(ns, pn.object, p->node.view, 0, S_IFREG, size, ret_st);
 	ret_st->st_nlink = 1;
+	if (!mtime.tv_sec)
+		mtime = ret_st->st_mtim;
 	ret_st->st_mtim = ret_st->st_ctim = ret_st->st_atim = mtime;
 	ret_st->st_ino = staged_ino(ret_st->st_ino, pn.sub, pn.name);
 	return 0;

@@ -325,7 +325,7 @@ static int open_read(struct ns *ns, const struct pin *p, ns_handle *ret_handle)
 		r = handle_add(ns, h, ret_handle);
 	if (r < 0)
 		handle_free(ns, h);
-	return r == -ENOENT ? -ESTALE : r;
+	return staged_gone(ns, r);
 }
 
 /* A staged file over which another one is written, in its class. */

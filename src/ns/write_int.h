@@ -241,6 +241,8 @@ int staged_read(struct ns *ns, const struct pin *p, uint64_t offset, size_t n,
 int staged_whole(struct ns *ns, const struct place_name *pn,
 		 struct blob **ret_bytes);
 int staged_stat(struct ns *ns, const struct pin *p, struct stat *ret_st);
+/* -ENOENT becomes -ESTALE, once no commit is under way. */
+int staged_gone(struct ns *ns, int r);
 /* st_ino of a staged file: of the one that its directory's object gives. */
 uint64_t staged_ino(uint64_t dir, const char *sub, const char *name);
 

@@ -588,3 +588,43 @@ PY
 	assert_eq "$(sha256sum other.h5)" "$sum"
 	py <<<"assert 'ext' not in h5py.File('d.h5', 'r')"
 }
+
+@test "edit: a group below which something is put together stays where it is" {
+	make_file
+	h5fs_mount d.h5 edit
+	mkdir "$MNT/model/case.part"
+	assert_errno EBUSY rename "$MNT/model" "$MNT/net"
+	mv "$MNT/model/case.part" "$MNT/model/case"
+	mv "$MNT/model" "$MNT/net"
+	in_file <<<"assert 'case' in f['net']"
+	mkdir "$MNT/empty" "$MNT/empty/x.part"
+	assert_errno EBUSY rmdir "$MNT/empty"
+	rmdir "$MNT/empty/x.part" "$MNT/empty"
+}
+
+@test "edit: weights of a Keras model are changed in place" {
+	make_file
+	py <<'PY'
+with h5py.File('w.h5', 'w') as f:
+    f.attrs['backend'], f.attrs['keras_version'] = b'tensorflow', b'2.9.0'
+    f.attrs['layer_names'] = np.array([b'dense_1'])
+    g = f.create_group('dense_1')
+    g.attrs['weight_names'] = np.array([b'dense_1/kernel:0', b'dense_1/bias:0'])
+    g['dense_1/kernel:0'] = np.linspace(-1, 1, 512, dtype='f4').reshape(32, 16)
+    g['dense_1/bias:0'] = np.zeros(16, 'f4')
+np.save('k.npy', np.full((32, 16), .5, 'f4'))
+PY
+	h5fs_mount w.h5 edit
+	cp k.npy "$MNT/dense_1/dense_1/kernel:0.npy"
+	py <<'PY'
+p = MNT + '/dense_1/dense_1/bias:0.npy'
+m = np.load(p)
+m[3] = 7
+np.save(p, m)
+with h5py.File('w.h5', 'r') as f:
+    g = f['dense_1']
+    assert (g['dense_1/kernel:0'][()] == .5).all() and g['dense_1/bias:0'][3] == 7
+    assert list(g.attrs['weight_names']) == [b'dense_1/kernel:0', b'dense_1/bias:0']
+PY
+	h5dump w.h5 >/dev/null
+}
