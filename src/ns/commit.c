@@ -41,31 +41,29 @@ void ns_changed_object(struct ns *ns, const struct object *o)
 {
 	/* the root's own nodes have the number 0 */
 	uint32_t number = o->parent ? o->number : 0;
-	bool any;
+	uint32_t n;
 
 	for (unsigned view = V_DIR; view <= V_TYPE; view++)
 		if (view != V_SAMPLE && view != V_CLASS && view != V_LINK)
 			ns_changed(ns, node_ino((struct node){
 					       number, (uint8_t)view, 0 }));
 	pthread_rwlock_rdlock(&ns->tables);
-	any = o->ephemerals > 0;
+	n = o->ephemerals;
 	pthread_rwlock_unlock(&ns->tables);
-	if (!any)
-		return;
-	for (uint32_t i = 0;; i++) {
-		struct node n = { NODE_EPHEMERAL + i, 0, 0 };
+	for (uint32_t i = 0; n; i++) {
+		struct node node = { NODE_EPHEMERAL + i, 0, 0 };
 		bool end, mine;
 
 		pthread_rwlock_rdlock(&ns->tables);
 		end = i >= ns->neph;
 		mine = !end && ns->eph[i].object &&
 		       ns->eph[i].object->number == o->number;
-		n.view = mine ? ns->eph[i].view : 0;
+		node.view = mine ? ns->eph[i].view : 0;
 		pthread_rwlock_unlock(&ns->tables);
 		if (end)
 			return;
 		if (mine)
-			ns_changed(ns, node_ino(n));
+			ns_changed(ns, node_ino(node));
 	}
 }
 
