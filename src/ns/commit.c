@@ -37,36 +37,31 @@ void ns_changed(struct ns *ns, uint64_t ino)
 	ns_changed_name(ns, ino, NULL);
 }
 
+/* Slices of it and queries: what is staged does not last in the kernel. */
+static void slices_changed(struct ns *ns, const struct object *o)
+{
+	pthread_rwlock_rdlock(&ns->tables);
+	for (uint32_t i = 0; o->ephemerals && i < ns->neph; i++) {
+		const struct ephemeral *e = &ns->eph[i];
+		struct node n = { NODE_EPHEMERAL + i, e->view, 0 };
+
+		if (e->object && e->object->number == o->number &&
+		    (e->view == V_SLICE || e->view == V_QUERY))
+			ns_changed(ns, node_ino(n));
+	}
+	pthread_rwlock_unlock(&ns->tables);
+}
+
 void ns_changed_object(struct ns *ns, const struct object *o)
 {
 	/* the root's own nodes have the number 0 */
 	uint32_t number = o->parent ? o->number : 0;
-	bool any;
 
 	for (unsigned view = V_DIR; view <= V_TYPE; view++)
 		if (view != V_SAMPLE && view != V_CLASS && view != V_LINK)
 			ns_changed(ns, node_ino((struct node){
 					       number, (uint8_t)view, 0 }));
-	pthread_rwlock_rdlock(&ns->tables);
-	any = o->ephemerals > 0;
-	pthread_rwlock_unlock(&ns->tables);
-	if (!any)
-		return;
-	for (uint32_t i = 0;; i++) {
-		struct node n = { NODE_EPHEMERAL + i, 0, 0 };
-		bool end, mine;
-
-		pthread_rwlock_rdlock(&ns->tables);
-		end = i >= ns->neph;
-		mine = !end && ns->eph[i].object &&
-		       ns->eph[i].object->number == o->number;
-		n.view = mine ? ns->eph[i].view : 0;
-		pthread_rwlock_unlock(&ns->tables);
-		if (end)
-			return;
-		if (mine)
-			ns_changed(ns, node_ino(n));
-	}
+	slices_changed(ns, o);
 }
 
 void ns_tell(struct ns *ns)

@@ -478,6 +478,8 @@ void set_desc_done(struct set_desc *d);
  * pinned. */
 int set_desc_of(struct ns *ns, struct object *o, struct set_desc *ret,
 		struct refusal *f);
+/* FILE is another one: no description that is kept holds a generation back. */
+void sets_forget(struct ns *ns);
 /* The set that the stage knows by this key. -ENOENT: FILE has none like it. */
 int set_by_key(struct ns *ns, const char *key, struct set_desc *ret,
 	       struct refusal *f);
