@@ -15,10 +15,16 @@ static int refuse_here(const struct pin *dir, struct refusal *f)
 		return refusal_set(f, -EPERM,
 				   "copy it into one of the class folders",
 				   "it would have no class here");
-	if (dir->node.view >= V_SUB ||
-	    (dir->node.view == V_CLASS && dir->object->kind == OBJECT_GROUP))
-		return refusal_set(f, -EOPNOTSUPP, "add to it with h5py",
-				   "nothing can be added to this directory");
+	if (dir->node.view == V_CLASS)
+		return refusal_set(f, -EOPNOTSUPP,
+				   "copy it into the group, and set user.label",
+				   "the pictures of this class are datasets of "
+				   "their own");
+	if (dir->node.view >= V_SUB)
+		return refusal_set(f, -EOPNOTSUPP,
+				   "copy a row of the dataset as .npy into its "
+				   "directory",
+				   "the pictures lie several levels deep");
 	return -EPERM;
 }
 

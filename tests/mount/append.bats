@@ -425,6 +425,46 @@ PY
 	assert_eq "$(values n/labels)" "[4, 7, 5]"
 }
 
+@test "names of classes are extended wherever they are listed" {
+	py <<'PY'
+import json
+with h5py.File('d.h5', 'w') as f:
+    def make(g):
+        f.create_dataset(g + '/images', data=np.zeros((2, 16, 20, 3), 'u1'), maxshape=(None, 16, 20, 3))
+        return f.create_dataset(g + '/labels', data=np.arange(2, dtype='u1'), maxshape=(None,))
+    make('fixed').attrs['label_names'] = np.array([b'cat', b'dog'], 'S3')
+    make('list').attrs['classes'] = json.dumps(['cat', 'dog'])
+    make('map').attrs['label_map'] = json.dumps({'cat': 0, 'dog': 1})
+    make('data')
+    f.create_dataset('data/class_names', data=['cat', 'dog'], dtype=h5py.string_dtype(), maxshape=(None,))
+    make('stuck')
+    f.create_dataset('stuck/class_names', data=['cat', 'dog'], dtype=h5py.string_dtype())
+PY
+	picture a.png RGB 20x16 1
+	h5fs_mount d.h5
+	for g in fixed list map data; do
+		mkdir "$MNT/$g/images.by-class/zebra"
+		cp a.png "$MNT/$g/images.by-class/zebra/"
+	done
+	assert_errno EOPNOTSUPP mkdir "$MNT/stuck/images.by-class/zebra"
+	h5fs_unmount
+	py <<'PY'
+import json
+f = h5py.File('d.h5')
+for g in 'fixed', 'list', 'map', 'data':
+    assert f[g]['labels'][2] == 2, g
+assert f['fixed/labels'].attrs['label_names'].tolist() == [b'cat', b'dog', b'zebra']
+assert json.loads(f['list/labels'].attrs['classes']) == ['cat', 'dog', 'zebra']
+assert json.loads(f['map/labels'].attrs['label_map']) == {'cat': 0, 'dog': 1, 'zebra': 2}
+assert [x.decode() for x in f['data/class_names']] == ['cat', 'dog', 'zebra']
+PY
+	h5fs_mount d.h5 classes=both
+	assert_errno EINVAL mkdir "$MNT/list/images.by-class/fish"
+	mkdir "$MNT/list/images.by-class/3_fish"
+	ls_is "$MNT/list/images.by-class" 0_cat 1_dog 2_zebra 3_fish
+	h5fs_unmount
+}
+
 @test "labels that are one-hot, bool, floats" {
 	py <<'PY'
 with h5py.File('d.h5', 'w') as f:
