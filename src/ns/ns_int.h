@@ -3,7 +3,8 @@
  *
  * Locks, outer to inner: handle.lock > ns.commit > ns.refresh > ns.load > ns.tables > ns.states >
  * state.slow > state.lock, and all of them before the store's. The tables lock is
- * never held across a call into store or view; ns.load and those of a state are. */
+ * never held across a call into store or view; ns.load and those of a state are.
+ * ns.told and ns.marks_lock are taken last. */
 #ifndef H5FS_NS_INT_H
 #define H5FS_NS_INT_H
 

@@ -628,3 +628,28 @@ with h5py.File('w.h5', 'r') as f:
 PY
 	h5dump w.h5 >/dev/null
 }
+
+# ---- the end of the daemon ----
+
+churn()
+{
+	while is_mounted "$MNT" && mkdir "$MNT/a" && mv "$MNT/a" "$MNT/b" && rmdir "$MNT/b"; do :; done 2>/dev/null
+}
+
+@test "a daemon that is killed while names change leaves nobody waiting" {
+	make_file
+	for _ in 1 2 3 4; do
+		h5fs_mount d.h5 edit
+		churn 3>&- &
+		worker=$!
+		sleep "0.$((RANDOM % 5 + 3))"
+		kill -9 "$(daemon_pid)"
+		wait_for not_mounted "$MNT"
+		wait_for_end "$worker"
+		wait "$PARENT" || true
+		PARENT=
+		rm -rf "${MNT:?}"/*
+	done
+	h5fs_mount d.h5
+	in_file <<<"assert set(f) - {'a', 'b'} == {'train', 'one', 'model', 'words'}"
+}
