@@ -134,6 +134,8 @@ static int take_filters(hid_t dcpl, struct dset *d)
 		if (id < 0)
 			return -EIO;
 		f->id = fi->id = (unsigned)id;
+		if (flags & H5Z_FLAG_OPTIONAL)
+			d->optional |= 1u << i;
 		f->ncd = ncd < ARRAY_SIZE(f->cd) ? (unsigned)ncd
 						 : (unsigned)ARRAY_SIZE(f->cd);
 		if (filter_name(f->id))
@@ -174,11 +176,13 @@ static int take_chunks(hid_t dcpl, struct dset *d)
 }
 
 /* External raw files: relative names are relative to FILE's directory. */
-static int take_segments(hid_t dcpl, struct dset *d)
+static int take_segments(hid_t set, struct dset *d)
 {
-	int n = H5Pget_external_count(dcpl);
+	CLEANUP(hid_closep) hid_t dcpl = H5Dget_create_plist(set);
+	int n = dcpl < 0 ? -1 : H5Pget_external_count(dcpl);
 
-	d->info.storage = STORAGE_EXTERNAL;
+	if (n < 1)
+		return -EIO;
 	d->segments = calloc((size_t)n, sizeof(*d->segments));
 	if (!d->segments)
 		return -ENOMEM;
@@ -245,8 +249,9 @@ static int take_layout(hid_t set, hid_t type, hid_t dcpl, struct dset *d)
 		d->info.storage = STORAGE_VIRTUAL;
 		return 0;
 	case H5D_CONTIGUOUS:
+		d->info.storage = STORAGE_EXTERNAL;
 		if (H5Pget_external_count(dcpl) > 0)
-			return take_segments(dcpl, d);
+			return 0;
 		d->info.storage = STORAGE_CONTIGUOUS;
 		/* the address of nothing is given with the userblock added */
 		if (H5Dget_space_status(set, &status) < 0)
@@ -304,25 +309,15 @@ static bool is_piecewise(const struct dset *d)
 	return bytes > (max > KEPT_AT_LEAST ? max : KEPT_AT_LEAST);
 }
 
-static int describe(struct dset *d)
+int dset_describe(hid_t set, struct dset *d)
 {
-	struct store *s = d->store;
+	CLEANUP(hid_closep) hid_t type = H5Dget_type(set);
+	CLEANUP(hid_closep) hid_t dcpl = H5Dget_create_plist(set);
 	int r;
 
-	H5_GUARD(s);
-	CLEANUP(hid_closep) hid_t set = open_library(d);
-	CLEANUP(hid_closep) hid_t type = -1;
-	CLEANUP(hid_closep) hid_t dcpl = -1;
-
-	if (set < 0)
-		return -EIO;
-	type = H5Dget_type(set);
-	dcpl = H5Dget_create_plist(set);
 	if (type < 0 || dcpl < 0)
 		return -EIO;
-	r = object_info(s, set, &d->info.obj);
-	if (r == 0)
-		r = type_from_h5(type, &d->type, &d->map);
+	r = type_from_h5(type, &d->type, &d->map);
 	if (r == 0 && d->type->size > MAX_ELEMENT)
 		r = -EFBIG;
 	if (r < 0)
@@ -337,6 +332,26 @@ static int describe(struct dset *d)
 			  d->info.storage == STORAGE_EXTERNAL ||
 			  (d->info.storage == STORAGE_CHUNKED &&
 			   filters_supported(d->filters, d->info.nfilters)));
+	return 0;
+}
+
+static int describe(struct dset *d)
+{
+	struct store *s = d->store;
+	int r;
+
+	H5_GUARD(s);
+	CLEANUP(hid_closep) hid_t set = open_library(d);
+
+	if (set < 0)
+		return -EIO;
+	r = object_info(s, set, &d->info.obj);
+	if (r == 0)
+		r = dset_describe(set, d);
+	if (r == 0 && d->info.storage == STORAGE_EXTERNAL)
+		r = take_segments(set, d);
+	if (r < 0)
+		return r;
 	d->piecewise = is_piecewise(d);
 	return 0;
 }

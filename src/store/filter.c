@@ -3,13 +3,12 @@
  * a lock. What is not in the table goes through H5Dread().
  *
  * Formats: HDF5 File Format Specification 3.0, IV.A.2.l (filter pipeline
- * message); deflate RFC 1950/1951; LZF as LibLZF 3 writes it and h5py's filter
- * stores it (one stream a chunk); shuffle and Fletcher-32 as libhdf5 does. */
+ * message); deflate RFC 1950/1951; LZF in lzf.c; shuffle and Fletcher-32 as
+ * libhdf5 does. */
 #include <libdeflate.h>
 
 #include "store_int.h"
 
-#define FILTER_LZF 32000u
 #define UNKNOWN SIZE_MAX
 
 /* Takes the bytes of one stage, gives those of the stage before it; want is
@@ -67,106 +66,6 @@ static int undo_deflate(const struct filter *f, const struct blob *in,
 	return 0;
 }
 
-/* Copies a match that may overlap what it makes. */
-static void copy_match(uint8_t *dst, size_t distance, size_t n)
-{
-	const uint8_t *src = dst - distance;
-
-	if (distance >= n) {
-		memcpy(dst, src, n);
-		return;
-	}
-	while (n--)
-		*dst++ = *src++;
-}
-
-/* A control byte below 32 is a run of that many + 1 literals; otherwise its top
- * three bits are a length - 2 (7: a byte follows that is added) and the other
- * five the high bits of a distance - 1. */
-static int lzf_decompress(const uint8_t *in, size_t nin, uint8_t *out,
-			  size_t nout, size_t *ret_size)
-{
-	size_t i = 0, o = 0;
-
-	while (i < nin) {
-		size_t ctrl = in[i++], n, distance;
-
-		if (ctrl < 32) {
-			n = ctrl + 1;
-			if (n > nin - i)
-				return -EIO;
-			if (n > nout - o)
-				return -E2BIG;
-			memcpy(out + o, in + i, n);
-			i += n;
-			o += n;
-			continue;
-		}
-		n = ctrl >> 5;
-		if (n == 7) {
-			if (i >= nin)
-				return -EIO;
-			n += in[i++];
-		}
-		if (i >= nin)
-			return -EIO;
-		distance = ((ctrl & 31) << 8 | in[i++]) + 1;
-		n += 2;
-		if (distance > o)
-			return -EIO;
-		if (n > nout - o)
-			return -E2BIG;
-		copy_match(out + o, distance, n);
-		o += n;
-	}
-	*ret_size = o;
-	return 0;
-}
-
-/* For elements that the library must convert: h5py's LZF, reading only. The
- * third parameter is the size of a chunk; of strings it is not there. */
-static size_t lzf_for_library(unsigned flags, size_t ncd, const unsigned cd[],
-			      size_t nbytes, size_t *buf_size, void **buf)
-{
-	size_t room = ncd >= 3 && cd[2] ? cd[2] : 2 * nbytes, size = 0;
-	int r = -E2BIG;
-
-	if (!(flags & H5Z_FLAG_REVERSE))
-		return 0;
-	/* no stream unpacks to more than 264 bytes for 3 */
-	for (; r == -E2BIG && room / 264 <= nbytes; room *= 2) {
-		uint8_t *out = H5allocate_memory(room, false);
-
-		if (!out)
-			return 0;
-		r = lzf_decompress(*buf, nbytes, out, room, &size);
-		if (r < 0) {
-			H5free_memory(out);
-			continue;
-		}
-		H5free_memory(*buf);
-		*buf = out;
-		*buf_size = room;
-		return size;
-	}
-	return 0;
-}
-
-void filters_register(void)
-{
-	static const H5Z_class2_t lzf = {
-		.version = H5Z_CLASS_T_VERS,
-		.id = FILTER_LZF,
-		.encoder_present = 0,
-		.decoder_present = 1,
-		.name = "lzf",
-		.filter = lzf_for_library,
-	};
-
-	if (H5Zfilter_avail(FILTER_LZF) <= 0)
-		(void)H5Zregister(&lzf);
-}
-
 static int undo_lzf(const struct filter *f, const struct blob *in, size_t want,
 		    struct blob **ret_out)
 {
@@ -221,7 +120,7 @@ static int undo_shuffle(const struct filter *f, const struct blob *in,
 
 /* Sums of big-endian 16-bit words, folded every 360 words so that 32 bits hold
  * them; an odd last byte is the high one. */
-static uint32_t fletcher32(const uint8_t *p, size_t n)
+uint32_t fletcher32(const uint8_t *p, size_t n)
 {
 	uint32_t a = 0, b = 0;
 	size_t words = n / 2;

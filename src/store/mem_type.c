@@ -56,13 +56,15 @@ static hid_t string_to_h5(const struct dtype *t)
 	return h;
 }
 
-static hid_t compound_to_h5(const struct dtype *t)
+static hid_t to_h5(const struct dtype *t, bool named);
+
+static hid_t compound_to_h5(const struct dtype *t, bool named)
 {
 	CLEANUP(hid_closep) hid_t h = H5Tcreate(H5T_COMPOUND, t->size);
 	hid_t r;
 
 	for (unsigned i = 0; h >= 0 && i < t->nmembers; i++) {
-		CLEANUP(hid_closep) hid_t m = type_to_h5(t->members[i].type);
+		CLEANUP(hid_closep) hid_t m = to_h5(t->members[i].type, named);
 
 		if (m < 0 || H5Tinsert(h, t->members[i].name,
 				       t->members[i].offset, m) < 0)
@@ -77,7 +79,7 @@ static hid_t compound_to_h5(const struct dtype *t)
  * is kept in the tag. */
 static hid_t complex_to_h5(const struct dtype *t)
 {
-	CLEANUP(hid_closep) hid_t part = type_to_h5(t->base);
+	CLEANUP(hid_closep) hid_t part = to_h5(t->base, false);
 	CLEANUP(hid_closep) hid_t h = H5Tcreate(H5T_COMPOUND, t->size);
 	const char *re = t->tag ? "real" : "r", *im = t->tag ? "imag" : "i";
 	hid_t r;
@@ -90,7 +92,38 @@ static hid_t complex_to_h5(const struct dtype *t)
 	return r;
 }
 
-hid_t type_to_h5(const struct dtype *t)
+/* Members' values are given in the bytes of the base. */
+static hid_t enum_to_h5(const struct dtype *t)
+{
+	CLEANUP(hid_closep) hid_t base = to_h5(t->base, false);
+	CLEANUP(hid_closep) hid_t h = base < 0 ? -1 : H5Tenum_create(base);
+	hid_t r;
+
+	for (unsigned i = 0; h >= 0 && i < t->nmembers; i++)
+		if (H5Tenum_insert(h, t->members[i].name,
+				   &t->members[i].value) < 0)
+			return -1;
+	r = h;
+	h = -1;
+	return r;
+}
+
+/* As h5py stores it. */
+static hid_t bool_to_h5(void)
+{
+	static const int8_t no = 0, yes = 1;
+	CLEANUP(hid_closep) hid_t h = H5Tenum_create(H5T_STD_I8LE);
+	hid_t r;
+
+	if (h < 0 || H5Tenum_insert(h, "FALSE", &no) < 0 ||
+	    H5Tenum_insert(h, "TRUE", &yes) < 0)
+		return -1;
+	r = h;
+	h = -1;
+	return r;
+}
+
+static hid_t to_h5(const struct dtype *t, bool named)
 {
 	hsize_t dims[DT_MAX_RANK];
 
@@ -100,16 +133,16 @@ hid_t type_to_h5(const struct dtype *t)
 	case DT_FLOAT:
 		return number_to_h5(t);
 	case DT_BOOL:
-		return H5Tcopy(H5T_STD_I8LE);
+		return named ? bool_to_h5() : H5Tcopy(H5T_STD_I8LE);
 	case DT_ENUM:
-		return type_to_h5(t->base);
+		return named ? enum_to_h5(t) : to_h5(t->base, false);
 	case DT_COMPLEX:
 		return complex_to_h5(t);
 	case DT_STRING:
 	case DT_VLSTR:
 		return string_to_h5(t);
 	case DT_COMPOUND:
-		return compound_to_h5(t);
+		return compound_to_h5(t, named);
 	case DT_REF:
 		return H5Tcopy(H5T_STD_REF_OBJ);
 	case DT_REGREF:
@@ -123,7 +156,7 @@ hid_t type_to_h5(const struct dtype *t)
 	}
 	case DT_ARRAY:
 	case DT_VLEN: {
-		CLEANUP(hid_closep) hid_t base = type_to_h5(t->base);
+		CLEANUP(hid_closep) hid_t base = to_h5(t->base, named);
 
 		if (base < 0)
 			return -1;
@@ -135,4 +168,14 @@ hid_t type_to_h5(const struct dtype *t)
 	}
 	}
 	return -1;
+}
+
+hid_t type_to_h5(const struct dtype *t)
+{
+	return to_h5(t, false);
+}
+
+hid_t type_to_h5_named(const struct dtype *t)
+{
+	return to_h5(t, true);
 }

@@ -156,6 +156,9 @@ struct type_map {
 int type_from_h5(hid_t t, struct dtype **ret_type, struct type_map *ret_map);
 /* A memory type for it; the caller closes it. Negative when there is none. */
 hid_t type_to_h5(const struct dtype *t);
+/* The same with enums and bools as enums: what is stored, and what is written
+ * from, since the library turns no integer into an enum. */
+hid_t type_to_h5_named(const struct dtype *t);
 
 /* ---- object.c ---- */
 hid_t object_open(struct store *s, struct obj_id id);
@@ -198,9 +201,6 @@ struct filter {
 	unsigned cd[8];
 };
 bool filter_is_ours(unsigned id);
-/* Teaches the library the filters of ours that it lacks (LZF), for what must go
- * through it. Under the guard. */
-void filters_register(void);
 void filters_versions(struct strbuf *out);
 const char *filter_name(unsigned id);
 /* Can a pipeline be undone here, its output size being known at each step? */
@@ -210,6 +210,27 @@ bool filters_supported(const struct filter *f, unsigned n);
 int filters_undo(const struct filter *f, unsigned n, unsigned mask,
 		 struct blob *bytes, size_t raw_size, struct blob **ret_raw,
 		 unsigned *ret_bad);
+uint32_t fletcher32(const uint8_t *p, size_t n);
+
+/* ---- compress.c ---- */
+/* Can a pipeline be applied here? */
+bool filters_appliable(const struct filter *f, unsigned n);
+/* raw: a chunk, given away. optional: bits of the filters that may be left out,
+ * *ret_mask: of those that were. -EIO: one that must be applied could not. */
+int filters_apply(const struct filter *f, unsigned n, uint32_t optional,
+		  struct blob *raw, struct blob **ret_bytes,
+		  uint32_t *ret_mask);
+
+/* ---- lzf.c ---- */
+#define FILTER_LZF 32000u
+/* -EIO: damaged; -E2BIG: more than nout bytes. */
+int lzf_decompress(const uint8_t *in, size_t nin, uint8_t *out, size_t nout,
+		   size_t *ret_size);
+/* 0: it does not fit. */
+size_t lzf_compress(const uint8_t *in, size_t n, uint8_t *out, size_t room);
+/* Teaches the library the filters of ours that it lacks (LZF), for what must go
+ * through it. Under the guard. */
+void filters_register(void);
 
 /* ---- dset.c, chunk.c, read.c ---- */
 struct segment { /* of external raw storage */
@@ -230,6 +251,7 @@ struct dset {
 	bool raw_edges; /* partial edge chunks are stored unfiltered */
 	bool piecewise; /* read by the library, and too large to be kept */
 	struct filter filters[STORE_MAX_FILTERS];
+	uint32_t optional; /* bits of the filters that may be left out */
 	uint64_t addr; /* CONTIGUOUS; UINT64_MAX: not allocated */
 	unsigned nsegments;
 	struct segment *segments; /* EXTERNAL */
@@ -238,6 +260,9 @@ struct dset {
 	int slot; /* -1: not open */
 	hid_t hid, mtype;
 };
+/* What needs no store of an empty *d: its type, space, storage, filters and fill
+ * value. Under the guard. */
+int dset_describe(hid_t set, struct dset *d);
 /* The open dataset and its memory type, under the guard. */
 int dset_hid(struct dset *d, hid_t *ret_hid, hid_t *ret_mtype);
 /* Decoded chunk in memory form, with dims as chunk_dim() says; *ret_blob NULL:

@@ -215,7 +215,7 @@ static size_t literals(uint8_t *out, const uint8_t *in, size_t n)
 }
 
 /* LibLZF's format, with every length and distance it has. */
-static size_t lzf_compress(const uint8_t *in, size_t n, uint8_t *out)
+static size_t lzf_by_search(const uint8_t *in, size_t n, uint8_t *out)
 {
 	size_t o = 0, from = 0, i = 0;
 
@@ -265,7 +265,7 @@ static void lzf_streams(void)
 		memset(data + n / 2, 7, n / 4);
 		if (n > 8000) /* far away and long */
 			memcpy(data + n - 700, data + n - 700 - 8000, 700);
-		m = lzf_compress(data, n, packed);
+		m = lzf_by_search(data, n, packed);
 		CHECK_EQ(undo(&f, 1, 0, packed, m, n, &raw), 0);
 		CHECK(raw && !memcmp(raw->data, data, n));
 		CHECK_EQ(undo(&f, 1, 0, packed, m, n - 1, &less), -EIO);
@@ -375,7 +375,7 @@ static void damaged_streams(void)
 	damage(st.filters, 2, st.bytes->data, st.bytes->size - 4, SIZE, &failed);
 	CHECK(failed > 1000);
 	failed = 0;
-	damage(lzf, 2, packed, lzf_compress(data, SIZE, packed), SIZE, &failed);
+	damage(lzf, 2, packed, lzf_by_search(data, SIZE, packed), SIZE, &failed);
 	CHECK(failed > 500);
 	blob_unref(st.bytes);
 	H5Pclose(dcpl);
