@@ -40,7 +40,7 @@ static int set_tree(struct cmd_options *o, const struct row *row,
 
 	r = ns_options_set(&o->ns, row->name, value, row->origin, &reason);
 	if (r == -EINVAL)
-		return why(ret_why, "%s%s: %s", row->origin, value,
+		return why(ret_why, "%s%s: %s", row->origin, value ? value : "",
 			   reason ? reason : "not understood");
 	return r;
 }
@@ -75,12 +75,6 @@ static int ignore(struct cmd_options *o, const struct row *row,
 		  const char *value, char **ret_why)
 {
 	return 0;
-}
-
-static int refuse(struct cmd_options *o, const struct row *row,
-		  const char *value, char **ret_why)
-{
-	return why(ret_why, "-o %s: this version does not write", row->name);
 }
 
 static int parse_unsigned(const char *text, unsigned long max,
@@ -143,6 +137,10 @@ static int set_debug(struct cmd_options *o, const struct row *row,
 	{                                                                      \
 		name, ARG_NEEDED, set_tree, "-o " name "=", false              \
 	}
+#define TREE_FLAG(name)                                                        \
+	{                                                                      \
+		name, ARG_NONE, set_tree, "-o " name, false                    \
+	}
 #define LIST(name)                                                             \
 	{                                                                      \
 		name, ARG_NEEDED, set_tree, "-o " name "=", true               \
@@ -159,10 +157,6 @@ static int set_debug(struct cmd_options *o, const struct row *row,
 	{                                                                      \
 		name, ARG_NONE, ignore, NULL, false                            \
 	}
-#define REFUSE(name)                                                           \
-	{                                                                      \
-		name, ARG_NONE, refuse, NULL, false                            \
-	}
 
 static const struct row rows[] = {
 	TREE("view"),
@@ -172,6 +166,13 @@ static const struct row rows[] = {
 	TREE("classes"),
 	TREE("masks"),
 	TREE("names"),
+	TREE("rows"),
+	TREE_FLAG("ro"),
+	TREE_FLAG("edit"),
+	TREE_FLAG("grow"),
+	TREE("fit"),
+	TREE("commit"),
+	TREE("stage"),
 	TREE("external"),
 	TREE("cache"),
 	TREE("threads"),
@@ -190,7 +191,6 @@ static const struct row rows[] = {
 	FUSE_VALUE("fsname"),
 	FUSE_VALUE("subtype"),
 	FUSE_VALUE("max_read"),
-	IGNORE("ro"),
 	IGNORE("rw"),
 	IGNORE("defaults"),
 	IGNORE("dev"),
@@ -218,12 +218,6 @@ static const struct row rows[] = {
 	IGNORE("_netdev"),
 	IGNORE("nofail"),
 	IGNORE("auto_unmount"),
-	REFUSE("edit"),
-	REFUSE("grow"),
-	REFUSE("fit"),
-	REFUSE("commit"),
-	REFUSE("stage"),
-	REFUSE("rows"),
 };
 
 /* The row of a piece's name, which ends at '=' or with the piece. */
@@ -305,7 +299,7 @@ static int apply(struct cmd_options *o, const struct row *row,
 
 	if (value)
 		value++;
-	if (row->apply != ignore && row->apply != refuse) {
+	if (row->apply != ignore) {
 		if (row->arg == ARG_NEEDED && (!value || !*value))
 			return why(ret_why, "-o %s needs a value", row->name);
 		if (row->arg == ARG_NONE && value)
@@ -349,6 +343,7 @@ void cmd_options_init(struct cmd_options *o)
 {
 	*o = (struct cmd_options){ .sandbox = true, .notify_fd = -1 };
 	ns_options_init(&o->ns);
+	o->ns.mode = NS_APPEND;
 }
 
 void cmd_options_done(struct cmd_options *o)

@@ -20,7 +20,7 @@ void ns_options_init(struct ns_options *o)
 static struct ns_rules *all_rules(struct ns_options *o, size_t i)
 {
 	struct ns_rules *rules[] = { &o->layout, &o->range, &o->labels,
-				     &o->names };
+				     &o->names, &o->rows };
 
 	return i < ARRAY_SIZE(rules) ? rules[i] : NULL;
 }
@@ -37,6 +37,7 @@ void ns_options_done(struct ns_options *o)
 		}
 		free(r->rules);
 	}
+	free(o->stage_dir);
 	memset(o, 0, sizeof(*o));
 }
 
@@ -71,6 +72,12 @@ int ns_options_copy(struct ns_options *to, const struct ns_options *from)
 	*to = *from;
 	for (size_t i = 0; all_rules(to, i); i++)
 		memset(all_rules(to, i), 0, sizeof(struct ns_rules));
+	to->stage_dir = NULL;
+	if (from->stage_dir) {
+		to->stage_dir = strdup(from->stage_dir);
+		if (!to->stage_dir)
+			return -ENOMEM;
+	}
 	for (size_t i = 0; all_rules(to, i); i++) {
 		const struct ns_rules *r = all_rules(&source, i);
 
@@ -92,7 +99,7 @@ struct row {
 	const char *key;
 	set_fn set;
 	size_t offset;	      /* of the rules in ns_options */
-	const char *words[4]; /* the values of an enum, in its order */
+	const char *words[5]; /* the values of an enum, in its order */
 	bool sidecar;
 };
 
@@ -172,17 +179,81 @@ static int set_pair(struct ns_options *o, const struct row *row,
 static int set_word(struct ns_options *o, const struct row *row,
 		    const char *value, const char *origin, char **ret_why)
 {
+	struct strbuf wanted = STRBUF_INIT;
+	int r;
+
 	(void)origin;
 	for (int i = 0; row->words[i]; i++)
 		if (!strcmp(row->words[i], value)) {
 			*(int *)((char *)o + row->offset) = i;
 			return 0;
 		}
-	return why(ret_why, "%s%s%s%s%s is wanted", row->words[0],
-		   row->words[1] ? row->words[2] ? ", " : " or " : "",
-		   row->words[1] ? row->words[1] : "",
-		   row->words[2] ? " or " : "",
-		   row->words[2] ? row->words[2] : "");
+	for (int i = 0; row->words[i]; i++)
+		strbuf_printf(&wanted, "%s%s",
+			      i == 0		  ? ""
+			      : row->words[i + 1] ? ", "
+						  : " or ",
+			      row->words[i]);
+	r = strbuf_error(&wanted);
+	if (r == 0)
+		r = why(ret_why, "%s is wanted", wanted.buf);
+	strbuf_done(&wanted);
+	return r;
+}
+
+/* The group alone; it has no value. */
+static int set_rows(struct ns_options *o, const struct row *row,
+		    const char *value, const char *origin, char **ret_why)
+{
+	if (*value != '/')
+		return why(ret_why, "the path of a group is wanted, such as "
+				    "/train");
+	return add_rule(rules_of(o, row), value, strlen(value), "", origin);
+}
+
+static int set_stage(struct ns_options *o, const struct row *row,
+		     const char *value, const char *origin, char **ret_why)
+{
+	char *dir;
+
+	(void)row, (void)origin;
+	if (!*value)
+		return why(ret_why, "a directory is wanted");
+	dir = strdup(value);
+	if (!dir)
+		return -ENOMEM;
+	free(o->stage_dir);
+	o->stage_dir = dir;
+	return 0;
+}
+
+static int set_grow(struct ns_options *o, const struct row *row,
+		    const char *value, const char *origin, char **ret_why)
+{
+	(void)row, (void)value, (void)origin, (void)ret_why;
+	o->grow = true;
+	return 0;
+}
+
+/* Who begins with NS_APPEND sees which of the two came first. */
+static int set_ro(struct ns_options *o, const struct row *row,
+		  const char *value, const char *origin, char **ret_why)
+{
+	(void)row, (void)value, (void)origin;
+	if (o->mode == NS_EDIT)
+		return why(ret_why, "edit was asked for too; which is it?");
+	o->mode = NS_RO;
+	return 0;
+}
+
+static int set_edit(struct ns_options *o, const struct row *row,
+		    const char *value, const char *origin, char **ret_why)
+{
+	(void)row, (void)value, (void)origin;
+	if (o->mode == NS_RO)
+		return why(ret_why, "ro was asked for too; which is it?");
+	o->mode = NS_EDIT;
+	return 0;
 }
 
 static int set_masks(struct ns_options *o, const struct row *row,
@@ -263,6 +334,17 @@ static const struct row rows[] = {
 	  AT(external),
 	  { "inside", "follow", "hide" },
 	  false },
+	{ "rows", set_rows, AT(rows), { NULL }, false },
+	{ "fit",
+	  set_word,
+	  AT(fit),
+	  { "exact", "resize", "letterbox", "crop" },
+	  false },
+	{ "commit", set_word, AT(commit), { "auto", "manual" }, false },
+	{ "stage", set_stage, 0, { NULL }, false },
+	{ "grow", set_grow, 0, { NULL }, false },
+	{ "ro", set_ro, 0, { NULL }, false },
+	{ "edit", set_edit, 0, { NULL }, false },
 	{ "masks", set_masks, 0, { NULL }, false },
 	{ "cache", set_cache, 0, { NULL }, false },
 	{ "threads", set_threads, 0, { NULL }, false },

@@ -22,8 +22,8 @@ static int set(const char *key, const char *value)
 
 static void unknown_options_are_not_ours(void)
 {
-	CHECK_EQ(set("fit", "exact"), -ENOENT);
-	CHECK_EQ(set("rows", "/g"), -ENOENT);
+	CHECK_EQ(set("timeout", "3"), -ENOENT);
+	CHECK_EQ(set("allow_other", NULL), -ENOENT);
 }
 
 static void a_path_may_hold_colons(void)
@@ -49,6 +49,9 @@ static void values_that_do_not_parse_are_told(void)
 		{ "cache", "lots" },	     { "threads", "0" },
 		{ "threads", "1000" },	     { "uid", "-1" },
 		{ "umask", "9" },	     { "external", "maybe" },
+		{ "fit", "" },		     { "fit", "Crop" },
+		{ "commit", "yes" },	     { "rows", "g" },
+		{ "rows", "" },		     { "stage", "" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
@@ -67,6 +70,24 @@ static void words_are_set(void)
 	CHECK_EQ(o.cache_bytes, 1 << 30);
 	CHECK_EQ(set("umask", "027"), 0);
 	CHECK_EQ(o.umask, 027);
+}
+
+static void writing_is_asked_for(void)
+{
+	CHECK_EQ(o.mode, NS_RO); /* until somebody asks */
+	CHECK_EQ(set("edit", NULL), -EINVAL);
+	o.mode = NS_APPEND;
+	CHECK_EQ(set("edit", NULL), 0);
+	CHECK_EQ(o.mode, NS_EDIT);
+	CHECK_EQ(set("ro", NULL), -EINVAL);
+	CHECK_EQ(o.mode, NS_EDIT);
+	CHECK_EQ(set("fit", "crop"), 0);
+	CHECK_EQ(o.fit, FIT_CROP);
+	CHECK_EQ(set("fit", "exact"), 0);
+	CHECK_EQ(o.fit, FIT_EXACT);
+	CHECK_EQ(set("rows", "/g"), 0);
+	CHECK_STR(o.rows.rules[0].path, "/g");
+	CHECK_STR(o.rows.rules[0].value, "");
 }
 
 static int sidecar(const char *text, char **why)
@@ -112,6 +133,10 @@ static void the_sidecar_sets_nothing_else(void)
 	CHECK(why && strstr(why, ":2: cache"));
 	free(why);
 	why = NULL;
+	CHECK_EQ(sidecar("rows /g\n", &why), -EINVAL);
+	CHECK(why && strstr(why, ":1: rows"));
+	free(why);
+	why = NULL;
 	CHECK_EQ(sidecar("layout /x:QQ\n", &why), -EINVAL);
 	CHECK(why && strstr(why, ":1: layout /x:QQ"));
 	free(why);
@@ -137,6 +162,7 @@ int main(void)
 	RUN(a_path_may_hold_colons);
 	RUN(values_that_do_not_parse_are_told);
 	RUN(words_are_set);
+	RUN(writing_is_asked_for);
 	RUN(the_sidecar_sets_one_a_line);
 	RUN(the_sidecar_sets_nothing_else);
 	RUN(the_command_line_comes_first);

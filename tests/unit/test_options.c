@@ -133,13 +133,41 @@ static void errors_name_the_option(void)
 	check_refused("cache=lots", "-o cache=lots");
 }
 
-static void writing_is_refused(void)
+static void a_mount_appends_unless_told_otherwise(void)
 {
-	check_refused("edit", "does not write");
-	check_refused("fit=crop", "does not write");
-	check_refused("stage=/tmp", "does not write");
-	check_refused("commit=manual", "does not write");
-	check_refused("grow", "does not write");
+	CLEANUP(cmd_options_done) struct cmd_options o;
+	CLEANUP(cmd_options_done) struct cmd_options ro;
+	CLEANUP(cmd_options_done) struct cmd_options edit;
+
+	CHECK_EQ(add(&o, "rw"), 0);
+	CHECK_EQ(o.ns.mode, NS_APPEND);
+	CHECK_EQ(add(&ro, "rw,ro"), 0);
+	CHECK_EQ(ro.ns.mode, NS_RO);
+	CHECK_EQ(add(&edit, "edit,rw"), 0);
+	CHECK_EQ(edit.ns.mode, NS_EDIT);
+	check_refused("ro,edit", "-o edit: ro");
+	check_refused("edit,ro", "-o ro: edit");
+	check_refused("edit=1", "edit takes no value");
+	check_refused("ro=1", "ro takes no value");
+}
+
+static void how_it_writes_is_set(void)
+{
+	CLEANUP(cmd_options_done) struct cmd_options o;
+
+	CHECK_EQ(add(&o, "grow,fit=letterbox,commit=manual,stage=/a,stage=/b,"
+			 "rows=/train,rows=/test/*"), 0);
+	CHECK(o.ns.grow);
+	CHECK_EQ(o.ns.fit, FIT_LETTERBOX);
+	CHECK_EQ(o.ns.commit, NS_COMMIT_MANUAL);
+	CHECK_STR(o.ns.stage_dir, "/b");
+	CHECK_EQ(o.ns.rows.count, 2);
+	CHECK_STR(o.ns.rows.rules[1].path, "/test/*");
+	check_refused("fit=squash", "exact, resize, letterbox or crop");
+	check_refused("commit=never", "auto or manual");
+	check_refused("rows=train", "-o rows=train");
+	check_refused("stage=", "stage needs a value");
+	check_refused("grow=yes", "grow takes no value");
 }
 
 int main(void)
@@ -153,6 +181,7 @@ int main(void)
 	RUN(what_mount_says_is_accepted);
 	RUN(our_own_are_set);
 	RUN(errors_name_the_option);
-	RUN(writing_is_refused);
+	RUN(a_mount_appends_unless_told_otherwise);
+	RUN(how_it_writes_is_set);
 	return CHECK_RESULT();
 }
