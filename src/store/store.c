@@ -201,8 +201,12 @@ int store_open(const char *path, const struct store_options *opts,
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_init(&s->io, NULL);
+	pthread_mutex_init(&s->ahead.lock, NULL);
+	pthread_cond_init(&s->ahead.over, NULL);
 	s->external = opts->external;
 	s->cache = opts->cache;
+	s->points = opts->points;
+	s->pool = opts->pool;
 	s->faults = opts->faults;
 	s->lock_wait_ms = opts->lock_wait_ms ? opts->lock_wait_ms : 10000;
 	s->names_max = STORE_MAX_NAMES;
@@ -238,6 +242,7 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	ahead_wait(s);
 	pthread_mutex_lock(&store_h5);
 	if (s->file >= 0) { /* closed even when FILE is stale: no guard */
 		H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -256,6 +261,8 @@ void store_close(struct store *s)
 	}
 	names_free(s->names);
 	pthread_mutex_destroy(&s->io);
+	pthread_mutex_destroy(&s->ahead.lock);
+	pthread_cond_destroy(&s->ahead.over);
 	free(s->warning);
 	free(s->path);
 	free(s->dir);
@@ -316,12 +323,9 @@ bool store_is_swmr(const struct store *s)
 
 void store_get_stats(struct store *s, struct store_stats *ret_stats)
 {
-	ret_stats->bytes_read =
-		__atomic_load_n(&s->stats.bytes_read, __ATOMIC_RELAXED);
-	ret_stats->chunks_decoded =
-		__atomic_load_n(&s->stats.chunks_decoded, __ATOMIC_RELAXED);
-	ret_stats->lib_reads =
-		__atomic_load_n(&s->stats.lib_reads, __ATOMIC_RELAXED);
-	ret_stats->locates =
-		__atomic_load_n(&s->stats.locates, __ATOMIC_RELAXED);
+	const uint64_t *from = (const uint64_t *)&s->stats;
+	uint64_t *to = (uint64_t *)ret_stats;
+
+	for (size_t i = 0; i < sizeof(s->stats) / sizeof(*from); i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }

@@ -64,6 +64,14 @@ struct store {
 	unsigned nfiles;    /* atomic; grows once files[] is written */
 	struct store_file *files[STORE_MAX_FILES];
 
+	struct points *points;
+	struct pool *pool;
+	struct { /* chunks that are being decoded ahead */
+		pthread_mutex_t lock;
+		pthread_cond_t over;
+		unsigned running; /* or queued */
+	} ahead;
+
 	struct store_stats stats; /* atomic */
 };
 
@@ -237,6 +245,23 @@ struct segment { /* of external raw storage */
 	unsigned file;
 	uint64_t offset, size;
 };
+struct parts { /* how its chunks are entered in the middle */
+	bool possible;
+	unsigned deflate; /* which filter makes the stream, */
+	uint64_t stream;  /* of how many bytes */
+	unsigned unit;	  /* shuffled in units of so many; 1: not */
+	size_t every;	  /* bytes of the stream between two points */
+};
+#define ORDER_READERS 4
+struct order { /* who reads it in order, and where; see ahead.c */
+	pthread_mutex_t lock;
+	struct reader {
+		uint64_t next;	/* byte, in the order of the chunks */
+		uint64_t ahead; /* chunks before this one were begun */
+		unsigned score; /* how often it went on where it was */
+	} readers[ORDER_READERS];
+	unsigned max_ahead; /* chunks; never changes */
+};
 struct dset {
 	int refs;
 	struct store *store;
@@ -256,6 +281,8 @@ struct dset {
 	unsigned nsegments;
 	struct segment *segments; /* EXTERNAL */
 	struct blob *fill;	  /* one element, in memory form */
+	struct parts parts;
+	struct order order;
 	/* under store_h5: */
 	int slot; /* -1: not open */
 	hid_t hid, mtype;
@@ -265,9 +292,43 @@ struct dset {
 int dset_describe(hid_t set, struct dset *d);
 /* The open dataset and its memory type, under the guard. */
 int dset_hid(struct dset *d, hid_t *ret_hid, hid_t *ret_mtype);
-/* Decoded chunk in memory form, with dims as chunk_dim() says; *ret_blob NULL:
- * not allocated, all fill. */
-int chunk_get(struct dset *d, const uint64_t *scaled, struct blob **ret_blob);
+/* Where a chunk lies in one of the store's files, as it is stored. */
+struct location {
+	bool allocated;
+	unsigned file, mask;
+	uint64_t addr, size;
+};
+/* Its bytes, under FILE's lock; behind them as many zeros as inflate.c needs. */
+int chunk_read_located(struct dset *d, const struct location *loc,
+		       struct blob **ret_bytes);
+/* lo counts the chunks in C order. */
+struct cache_key chunk_key(const struct dset *d, const uint64_t *scaled);
+/* Decoded chunk in memory form, with dims as chunk_dim() says; an empty blob: not
+ * allocated, all fill. in_order: whoever reads it reads all of it. */
+int chunk_get(struct dset *d, const uint64_t *scaled, bool in_order,
+	      struct blob **ret_blob);
+
+/* ---- part.c ---- */
+void parts_init(struct dset *d);
+/* Decodes a chunk and keeps where it can be entered. -EAGAIN: decode it as any
+ * other. */
+int part_make(struct dset *d, struct cache_key key, const struct location *loc,
+	      const struct blob *bytes, struct blob **ret_raw);
+/* Bytes [from, to) of a decoded chunk, whole elements; *ret_at is the first of
+ * them. *ret_owner NULL: not allocated. */
+int part_get(struct dset *d, const uint64_t *scaled, uint64_t from, uint64_t to,
+	     struct blob **ret_owner, const uint8_t **ret_at);
+
+/* ---- ahead.c ---- */
+void ahead_init(struct dset *d);
+/* Somebody reads those bytes of a chunk. Is it in order? Then the next chunk is
+ * begun, if there is a worker for it. */
+bool ahead_note(struct dset *d, const uint64_t *scaled, uint64_t from,
+		uint64_t to);
+/* Waits for what was begun. */
+void ahead_wait(struct store *s);
+
+/* ---- dset.c, chunk.c, read.c ---- */
 /* Of a chunk that the library reads only what lies in the extent is kept. */
 static inline uint64_t chunk_dim(const struct dset *d, const uint64_t *scaled,
 				 unsigned i)
