@@ -10,6 +10,7 @@
 #define IN_ORDER (3 * FORWARD)	/* the score of who reads in order, */
 #define IN_A_RUN (16 * FORWARD) /* and the highest: several chunks are begun */
 #define MAX_AHEAD 4
+#define OVERHEAD 1024 /* of a chunk in the cache, generously */
 #define MIN_CHUNK 32768 /* below, handing it over costs what it saves */
 
 void ahead_init(struct dset *d)
@@ -21,8 +22,9 @@ void ahead_init(struct dset *d)
 	    !d->info.direct || !d->info.nfilters || d->chunk_bytes < MIN_CHUNK)
 		return;
 	cache_get_stats(d->store->cache, &st);
-	/* those that are being read stay */
-	n = st.max_bytes / 2 / d->chunk_bytes;
+	/* beside as many as these there is room for the one that is read, and
+	 * for those that were read after they came */
+	n = st.max_bytes / (d->chunk_bytes + OVERHEAD) / 2;
 	d->order.max_ahead = n < MAX_AHEAD ? (unsigned)n : MAX_AHEAD;
 }
 

@@ -456,34 +456,36 @@ int points_inflate(const struct points_part *part, const struct blob *bytes,
 		   struct blob **ret_blob, size_t *ret_skip)
 {
 	const struct entry *e = part->entries;
-	size_t skip = INFLATE_WINDOW + (part->from - e->out);
 	struct inflate_entry at = { e->bit, e->block };
+	size_t before = part->from - e->out, n = part->to - part->from;
+	size_t pad = -before % 16; /* byte `from` is aligned as elements are */
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
 	struct inflate z;
+	uint8_t *window, *out;
 	int r;
 
 	if (bytes->size != part->size)
 		return -EIO;
 	r = check_sums(part, bytes->data);
 	if (r == 0)
-		r = blob_new(skip + (part->to - part->from) + INFLATE_SLACK,
+		r = blob_new(pad + INFLATE_WINDOW + before + n + INFLATE_SLACK,
 			     &b);
 	if (r < 0)
 		return r;
-	memset(b->data, 0, INFLATE_WINDOW);
-	r = fill_windows(part, b->data);
+	window = b->data + pad;
+	out = window + INFLATE_WINDOW;
+	memset(window, 0, INFLATE_WINDOW);
+	r = fill_windows(part, window);
 	if (r == 0)
 		r = inflate_enter(&z, &at, part->data, e->nheader, bytes->data,
-				  bytes->size, b->data,
-				  b->data + INFLATE_WINDOW);
+				  bytes->size, window, out);
 	if (r == 0)
-		r = inflate_run(&z, b->data + skip + (part->to - part->from),
-				NULL);
+		r = inflate_run(&z, out + before + n, NULL);
 	if (r < 0)
 		return r;
-	if (z.at.out < b->data + skip + (part->to - part->from))
+	if (z.at.out < out + before + n)
 		return -EIO;
-	*ret_skip = skip;
+	*ret_skip = pad + INFLATE_WINDOW + before;
 	*ret_blob = TAKE(b);
 	return 0;
 }
