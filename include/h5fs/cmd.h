@@ -65,6 +65,11 @@ int cmd_open(const char *file, struct cmd_options *o, struct ns **ret_ns);
  * serving FILE takes. Does what the kernel can. */
 void sandbox_enter(const char *file, const struct ns_options *o);
 
+/* ---- scratch.c ---- */
+/* The file for points=, where the user wants one and there is room: sets points_fd
+ * and, where nothing was said, points_bytes. */
+void scratch_open(struct ns_options *o);
+
 /* ---- notify.c ---- */
 /* Tells notify=FD (and closes it) and systemd's socket. */
 void notify_ready(int fd);

@@ -72,6 +72,8 @@ static int open_file(struct served *s, struct ns **ret_ns)
 	CLEANUP(freep) char *why = NULL;
 	int r;
 
+	/* the confined can make no file */
+	scratch_open(&s->job->options->ns);
 	if (s->job->options->sandbox)
 		sandbox_enter(s->job->file, &s->job->options->ns);
 	r = ns_open(s->job->file, &s->job->options->ns, ret_ns, &why);

@@ -23,6 +23,7 @@ static const char help[] =
 	"+ names=PATH:NAMES       the string dataset that holds the rows' file names\n"
 	"  masks=palette          masks as colour-indexed pictures\n"
 	"  cache=BYTES threads=N  memory for decoded data (256M); workers\n"
+	"  points=BYTES           disk for where compressed chunks can be entered (1G)\n"
 	"  timeout=SECONDS        unmount when nothing was asked for so long\n"
 	"  notify=FD              write a line to FD when the mount serves\n"
 	"  external=inside|follow|hide   other files: below FILE's directory, all, none\n"

@@ -23,6 +23,7 @@ const char *const control_names[CONTROLS] = {
 
 struct figures {
 	struct cache_stats cache;
+	struct points_stats points;
 	struct store_stats store;
 	uint64_t requests, objects, generations, states, faults;
 	uint64_t rss; /* highest resident set, bytes */
@@ -35,6 +36,8 @@ static void take_figures(struct ns *ns, struct figures *f)
 
 	memset(f, 0, sizeof(*f));
 	cache_get_stats(ns->cache, &f->cache);
+	if (ns->points)
+		points_get_stats(ns->points, &f->points);
 	pthread_rwlock_rdlock(&ns->tables);
 	for (struct gen *g = ns->gen; g; g = g->next) {
 		struct store_stats s;
@@ -44,6 +47,9 @@ static void take_figures(struct ns *ns, struct figures *f)
 		f->store.chunks_decoded += s.chunks_decoded;
 		f->store.lib_reads += s.lib_reads;
 		f->store.locates += s.locates;
+		f->store.parts += s.parts;
+		f->store.ahead += s.ahead;
+		f->store.ahead_used += s.ahead_used;
 		f->objects += (uint64_t)g->listed;
 		f->generations++;
 	}
@@ -87,6 +93,21 @@ int ns_metrics(struct ns *ns, struct strbuf *out)
 		  "Reads through the HDF5 library.", f.store.lib_reads },
 		{ "h5fs_chunk_locates_total", "counter",
 		  "Chunk addresses looked up.", f.store.locates },
+		{ "h5fs_parts_decoded_total", "counter",
+		  "Reads for which a part of a chunk was decoded.",
+		  f.store.parts },
+		{ "h5fs_ahead_total", "counter",
+		  "Chunks decoded before they were asked for.", f.store.ahead },
+		{ "h5fs_ahead_used_total", "counter",
+		  "Chunks begun ahead that were asked for.",
+		  f.store.ahead_used },
+		{ "h5fs_points_bytes", "gauge",
+		  "Bytes of restart points of compressed chunks.",
+		  f.points.bytes },
+		{ "h5fs_points_max_bytes", "gauge",
+		  "Room for restart points.", f.points.max_bytes },
+		{ "h5fs_points_chunks_total", "counter",
+		  "Chunks whose restart points were kept.", f.points.chunks },
 		{ "h5fs_objects", "gauge", "HDF5 objects numbered.",
 		  f.objects },
 		{ "h5fs_generations", "gauge",

@@ -80,6 +80,8 @@ static int open_label_stores(struct ns *ns, struct gen *gen, char **ret_why)
 	for (size_t i = 0; i < rules->count; i++) {
 		struct store_options so = { .external = EXTERNAL_INSIDE,
 					    .cache = ns->cache,
+					    .points = ns->points,
+					    .pool = ns->pool,
 					    .faults = ns->faults };
 		char *colon = strchr(rules->rules[i].value, ':');
 		struct label_store *grown, *ls;
@@ -127,6 +129,8 @@ int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 {
 	struct store_options so = { .external = ns->opts.external,
 				    .cache = ns->cache,
+				    .points = ns->points,
+				    .pool = ns->pool,
 				    .faults = ns->faults };
 	struct gen *gen = calloc(1, sizeof(*gen));
 	struct obj_info info;

@@ -145,8 +145,7 @@ static int undo_filters(struct dset *d, const uint64_t *scaled, unsigned n,
 	return r;
 }
 
-/* Once the cache is full, what is decoded will be decoded again; unless all of
- * it is read now. */
+/* Once the cache had to drop something, what is decoded will be decoded again. */
 static bool is_worth_points(struct dset *d, struct cache_key key)
 {
 	struct cache_stats st;
@@ -154,7 +153,7 @@ static bool is_worth_points(struct dset *d, struct cache_key key)
 	if (!d->parts.possible || points_has(d->store->points, key))
 		return false;
 	cache_get_stats(d->store->cache, &st);
-	return st.bytes + d->chunk_bytes > st.max_bytes;
+	return st.evicted > 0;
 }
 
 static int decode(struct dset *d, const uint64_t *scaled, bool in_order,

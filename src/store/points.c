@@ -24,8 +24,9 @@
 #define WAYS 8		/* slots among which a key may be */
 #define STRIPES 64	/* locks of the slots */
 #define PER_RECORD 4096 /* of the file, for each slot */
-#define MORE 16		/* bytes of three symbols, which codes() may look at */
-#define JOIN 2		/* gaps as short as this cost more than their bytes */
+#define MAX_SETS (1u << 18)
+#define MORE 16 /* bytes of three symbols, which codes() may look at */
+#define JOIN 2	/* gaps as short as this cost more than their bytes */
 
 struct entry {
 	uint64_t bit, block; /* in the HDF5 file: inflate_entry */
@@ -506,6 +507,8 @@ int points_new(int fd, uint64_t max_bytes, struct points **ret_points)
 	for (unsigned i = 0; i < STRIPES; i++)
 		pthread_mutex_init(&p->locks[i], NULL);
 	p->nsets = max_bytes / PER_RECORD / WAYS + 1;
+	if (p->nsets > MAX_SETS)
+		p->nsets = MAX_SETS;
 	p->sets = calloc(p->nsets, sizeof(*p->sets));
 	if (!p->sets)
 		return -ENOMEM;
