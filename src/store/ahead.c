@@ -2,15 +2,16 @@
 /* ahead.c - who reads a dataset in order gets the next chunk decoded meanwhile.
  *
  * A reader is told by where it goes on: of each dataset a few are kept, each
- * with a score. Who reads at random lowers the scores until there is a place for
- * it, and gets no score of its own. */
+ * with a score, those that went on last. Who reads at random takes the place of
+ * who did not go on for a while. */
 #include "store_int.h"
 
 #define FORWARD 2 /* what a step adds to the score; one back takes 1 */
-#define IN_ORDER (3 * FORWARD)	/* the score of who reads in order, */
-#define IN_A_RUN (16 * FORWARD) /* and the highest: several chunks are begun */
+#define IN_ORDER (6 * FORWARD)	/* the score of who reads in order, */
+#define IN_A_RUN (24 * FORWARD) /* and the highest: several chunks are begun */
+#define PATIENCE 32 /* reads by others, while who has a score keeps its place */
 #define MAX_AHEAD 4
-#define OVERHEAD 1024 /* of a chunk in the cache, generously */
+#define OVERHEAD 1024	/* of a chunk in the cache, generously */
 #define MIN_CHUNK 32768 /* below, handing it over costs what it saves */
 
 void ahead_init(struct dset *d)
@@ -39,22 +40,24 @@ static bool is_back(const struct reader *r, uint64_t at, uint64_t size)
 	return at < r->next && r->next - at <= 4 * size;
 }
 
+/* When it may go: now, or later. */
+static uint64_t due(const struct reader *r)
+{
+	return r->last + (r->score ? PATIENCE : 0);
+}
+
 static struct reader *find_reader(struct order *o, uint64_t at, uint64_t size)
 {
-	struct reader *worst = o->readers, *r = worst;
+	struct reader *first = o->readers, *r = first;
 
 	for (; r < o->readers + ORDER_READERS; r++) {
 		if (is_forward(r, at, size) || is_back(r, at, size))
 			return r;
-		if (r->score < worst->score)
-			worst = r;
+		if (due(r) < due(first))
+			first = r;
 	}
-	if (worst->score > 0) {
-		worst->score--;
-		return NULL;
-	}
-	*worst = (struct reader){ .next = at };
-	return worst;
+	*first = (struct reader){ .next = at };
+	return first;
 }
 
 /* ---- a chunk that is decoded ahead ---- */
@@ -157,10 +160,7 @@ bool ahead_note(struct dset *d, const uint64_t *scaled, uint64_t from,
 		return false; /* nobody waits for a guess */
 	at += from;
 	r = find_reader(&d->order, at, to - at);
-	if (!r) {
-		pthread_mutex_unlock(&d->order.lock);
-		return false;
-	}
+	r->last = ++d->order.reads;
 	forward = at >= r->next;
 	if (forward && r->score < IN_A_RUN)
 		r->score += FORWARD;

@@ -252,14 +252,16 @@ struct parts { /* how its chunks are entered in the middle */
 	unsigned unit;	  /* shuffled in units of so many; 1: not */
 	size_t every;	  /* bytes of the stream between two points */
 };
-#define ORDER_READERS 4
+#define ORDER_READERS 8
 struct order { /* who reads it in order, and where; see ahead.c */
 	pthread_mutex_t lock;
 	struct reader {
 		uint64_t next;	/* byte, in the order of the chunks */
 		uint64_t ahead; /* chunks before this one were begun */
+		uint64_t last;	/* when, counted in reads */
 		unsigned score; /* how often it went on where it was */
 	} readers[ORDER_READERS];
+	uint64_t reads;
 	unsigned max_ahead; /* chunks; never changes */
 };
 struct dset {
