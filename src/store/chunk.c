@@ -30,7 +30,9 @@ static herr_t innermost(unsigned n, const H5E_error2_t *e, void *arg)
 	bool *ret = arg;
 
 	(void)n;
-	*ret = e->func_name && !strcmp(e->func_name, "H5D__chunk_direct_read");
+	*ret = e->func_name &&
+	       (!strcmp(e->func_name, "H5D__chunk_direct_read") ||
+		!strcmp(e->func_name, "H5D__get_chunk_storage_size"));
 	return 0;
 }
 
@@ -43,6 +45,19 @@ static bool failed_for_want_of_chunk(void)
 	/* downward: the last one seen is the innermost */
 	(void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, innermost, &yes);
 	return yes;
+}
+
+int chunk_stored_size(hid_t set, const hsize_t *offset, uint64_t *ret_size)
+{
+	hsize_t size = 0;
+
+	if (H5Dget_chunk_storage_size(set, offset, &size) < 0) {
+		if (!failed_for_want_of_chunk())
+			return -EIO;
+		size = 0;
+	}
+	*ret_size = size;
+	return 0;
 }
 
 /* The library looks the chunk up and would read it; the driver notes where. */

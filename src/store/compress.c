@@ -2,9 +2,10 @@
 /* compress.c - applies the filters of a chunk without the HDF5 library and
  * without a lock: the other side of filter.c.
  *
- * As the library's own pipeline does it: a filter that does not fit the bytes is
- * left out where it is optional, and its bit set in the chunk's mask; deflate
- * may grow by a thousandth and 12 bytes, LZF not at all. */
+ * As the library's own pipeline does it: a filter that can not be applied is left
+ * out where it is optional, and its bit set in the chunk's mask. Deflate may make
+ * a chunk larger, LZF may not. */
+#include <assert.h>
 #include <libdeflate.h>
 
 #include "store_int.h"
@@ -61,7 +62,6 @@ static int apply_deflate(const struct filter *f, struct blob *in,
 {
 	CLEANUP(blob_unrefp) struct blob *out = NULL;
 	struct libdeflate_compressor *c;
-	size_t n;
 	int r;
 
 	if (f->ncd != 1 || f->cd[0] > MAX_LEVEL)
@@ -69,14 +69,12 @@ static int apply_deflate(const struct filter *f, struct blob *in,
 	c = compressor(f->cd[0]);
 	if (!c)
 		return -ENOMEM;
-	r = blob_new(in->size + in->size / 1000 + 13, &out);
+	r = blob_new(libdeflate_zlib_compress_bound(c, in->size), &out);
 	if (r < 0)
 		return r;
-	n = libdeflate_zlib_compress(c, in->data, in->size, out->data,
-				     out->size);
-	if (n == 0)
-		return NOT_APPLIED;
-	out->size = n;
+	out->size = libdeflate_zlib_compress(c, in->data, in->size, out->data,
+					     out->size);
+	assert(out->size);
 	*ret_out = TAKE(out);
 	return 0;
 }
@@ -85,16 +83,14 @@ static int apply_lzf(const struct filter *f, struct blob *in,
 		     struct blob **ret_out)
 {
 	CLEANUP(blob_unrefp) struct blob *out = NULL;
-	size_t n;
 	int r = blob_new(in->size, &out);
 
 	(void)f;
 	if (r < 0)
 		return r;
-	n = lzf_compress(in->data, in->size, out->data, out->size);
-	if (n == 0)
+	out->size = lzf_compress(in->data, in->size, out->data, out->size);
+	if (out->size == 0)
 		return NOT_APPLIED;
-	out->size = n;
 	*ret_out = TAKE(out);
 	return 0;
 }

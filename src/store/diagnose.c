@@ -8,9 +8,6 @@
 
 #include "store_int.h"
 
-static const uint8_t signature[8] = { 0x89, 'H',  'D',	'F',
-				      '\r', '\n', 0x1a, '\n' };
-
 static const struct {
 	const char *magic;
 	size_t len;
@@ -82,59 +79,21 @@ static uint64_t little(const uint8_t *p, unsigned n)
 	return v;
 }
 
-/* Where the superblock is: base address, or -ENOENT. */
-static int64_t find_signature(int fd, uint64_t size)
-{
-	uint8_t sig[8];
-
-	for (uint64_t at = 0; at + 8 <= size; at = at ? at * 2 : 512)
-		if (io_read_at(fd, sig, 8, at) == 0 &&
-		    !memcmp(sig, signature, 8))
-			return (int64_t)at;
-	return -ENOENT;
-}
-
-int superblock_flags(int fd, uint64_t size)
-{
-	int64_t base = find_signature(fd, size);
-	uint8_t sb[4]; /* version, sizes of offsets and lengths, flags */
-
-	if (base < 0 ||
-	    io_read_at(fd, sb, sizeof(sb), (uint64_t)base + 8) < 0 ||
-	    sb[0] != 3)
-		return -EIO;
-	return sb[3];
-}
-
-/* The journal's folder beside FILE: a commit was under way. */
-static bool has_journal(const char *path)
-{
-	CLEANUP(freep) char *copy = strdup(path);
-	CLEANUP(freep) char *name = NULL;
-	struct stat st;
-	char *slash = copy ? strrchr(copy, '/') : NULL;
-
-	if (!slash)
-		return false;
-	*slash = 0;
-	if (asprintf(&name, "%s/.%s.h5fs", copy, slash + 1) < 0) {
-		name = NULL;
-		return false;
-	}
-	return stat(name, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int bad_version(unsigned version, const char *path, char **ret_why)
 {
-	if (has_journal(path))
-		return why(ret_why,
-			   "is caught in a commit that did not end; keep the "
-			   "folder .FILE.h5fs beside it and open it with a "
-			   "version of h5fs that can recover it");
-	if (asprintf(ret_why,
-		     "is of a newer format (superblock version %u; this "
-		     "reads up to 3); convert it with h5repack",
-		     version) < 0) {
+	int n = version == SUPERBLOCK_MARK
+			? asprintf(
+				  ret_why,
+				  "is caught in a commit that did not end; mount "
+				  "it for writing, or run: h5fs recover %s",
+				  path)
+			: asprintf(
+				  ret_why,
+				  "is of a newer format (superblock version %u; "
+				  "this reads up to 3); convert it with h5repack",
+				  version);
+
+	if (n < 0) {
 		*ret_why = NULL;
 		return -ENOMEM;
 	}
@@ -154,7 +113,7 @@ int diagnose(int fd, uint64_t size, const char *path, unsigned *ret_flags,
 	*ret_flags = 0;
 	if (size == 0)
 		return why(ret_why, "is an empty file; was it ever written?");
-	base = find_signature(fd, size);
+	base = superblock_find(fd, size);
 	if (base < 0)
 		return say_what_it_is(fd, size, ret_why);
 	n = size - (uint64_t)base < sizeof(sb) ? (size_t)(size - (uint64_t)base)

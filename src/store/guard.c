@@ -4,7 +4,8 @@
  *
  * A read-only mount locks out nobody: the shared lock is held around each
  * locate-and-read only. flock() belongs to the open file description, so it is
- * counted: the first user takes it, the last lets it go.
+ * counted: the first user takes it, the last lets it go. Beside a writer the lock
+ * is the writer's, and its gate is passed by each user.
  *
  * Who waits for a writer waits lock_wait_ms at most: when one wait has ended in
  * vain, those who come in the second after it are told so at once. */
@@ -93,7 +94,9 @@ int store_unchanged(struct store *s)
 {
 	if (__atomic_load_n(&s->changed, __ATOMIC_ACQUIRE) == STORE_CHANGED)
 		return -ESTALE;
-	if (!s->swmr && !is_same(s->files[0]))
+	/* beside a writer FILE grows before a commit */
+	if (s->beside ? writer_commits(s->beside) != s->commits
+		      : !s->swmr && !is_same(s->files[0]))
 		return stale(s);
 	if ((s->swmr || store_nfiles(s) > 1) && is_time_to_look(s) &&
 	    !rest_is_same(s))
@@ -152,7 +155,9 @@ static int lock_since(struct store *s, uint64_t since)
 {
 	int r = 0;
 
-	{
+	if (s->beside) {
+		gate_enter(writer_gate(s->beside));
+	} else {
 		LOCK_SCOPE(&s->io);
 		if (!s->nolock && s->lock_users == 0)
 			r = wait_for_lock(s, since);
@@ -169,19 +174,22 @@ static int lock_since(struct store *s, uint64_t since)
 int store_lock_first(struct store *s)
 {
 	int r = 0;
-	LOCK_SCOPE(&s->io);
 
-	r = wait_for_lock(s, now_ms());
-	if (r < 0)
-		return r;
-	/* a writer that was waited for has made it what it is now */
-	if (fstat(s->files[0]->fd, &s->files[0]->st) < 0) {
-		if (!s->nolock)
-			(void)flock(s->files[0]->fd, LOCK_UN);
-		return -EIO;
+	if (s->beside) {
+		gate_enter(writer_gate(s->beside));
+		s->commits = writer_commits(s->beside);
+	} else {
+		LOCK_SCOPE(&s->io);
+		r = wait_for_lock(s, now_ms());
+		if (r < 0)
+			return r;
+		s->lock_users++;
 	}
-	s->lock_users++;
-	return 0;
+	/* a writer that was waited for has made it what it is now */
+	if (fstat(s->files[0]->fd, &s->files[0]->st) == 0)
+		return 0;
+	store_unlock(s);
+	return -EIO;
 }
 
 int store_lock(struct store *s)
@@ -191,6 +199,10 @@ int store_lock(struct store *s)
 
 void store_unlock(struct store *s)
 {
+	if (s->beside) {
+		gate_leave(writer_gate(s->beside));
+		return;
+	}
 	LOCK_SCOPE(&s->io);
 	if (--s->lock_users == 0 && !s->nolock)
 		(void)flock(s->files[0]->fd, LOCK_UN);

@@ -173,7 +173,7 @@ static size_t unpack(size_t ncd, const unsigned cd[], size_t nbytes,
 	return 0;
 }
 
-/* 0: it would not be smaller, and the library leaves the filter out. */
+/* 0: it would be larger, and the library leaves the filter out. */
 static size_t pack(size_t nbytes, size_t *buf_size, void **buf)
 {
 	uint8_t *out = H5allocate_memory(nbytes, false);

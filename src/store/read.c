@@ -29,14 +29,6 @@ void swap_units(void *buf, size_t bytes, unsigned unit)
 	}
 }
 
-/* A box of elements: where it starts and how it goes on, an axis each. */
-struct box {
-	unsigned rank;
-	uint32_t size; /* of an element */
-	uint64_t count[DT_MAX_RANK];
-	int64_t src[DT_MAX_RANK], dst[DT_MAX_RANK]; /* bytes to the next */
-};
-
 static void copy_box(const struct box *b, unsigned axis, const uint8_t *src,
 		     uint8_t *dst)
 {
@@ -66,8 +58,7 @@ static void clear_box(const struct box *b, unsigned axis, uint8_t *dst)
 		clear_box(b, axis + 1, dst + (int64_t)i * b->dst[axis]);
 }
 
-/* Joins inner axes that lie without a gap on both sides. */
-static void merge_box(struct box *b)
+void merge_box(struct box *b)
 {
 	while (b->rank > 1) {
 		unsigned in = b->rank - 1, out = in - 1;

@@ -70,31 +70,9 @@ static int open_fd(struct store *s, char **ret_why)
 	return f->path ? 0 : -ENOMEM;
 }
 
-/* The pid that holds FILE's lock, from /proc/locks; 0: not known. */
-static int lock_holder(const struct stat *want)
-{
-	FILE *f = fopen("/proc/locks", "re");
-	char line[256];
-	int pid = 0;
-
-	while (f && !pid && fgets(line, sizeof(line), f)) {
-		unsigned long ino = 0;
-		char kind[16] = "", mode[16] = "";
-		int who = 0;
-
-		if (sscanf(line, "%*d: %15s %*s %15s %d %*x:%*x:%lu", kind,
-			   mode, &who, &ino) == 4 &&
-		    ino == want->st_ino && !strcmp(mode, "WRITE"))
-			pid = who;
-	}
-	if (f)
-		fclose(f);
-	return pid;
-}
-
 static int say_locked(struct store *s, char **ret_why)
 {
-	int pid = lock_holder(&s->files[0]->st);
+	int pid = holder_for_writing(&s->files[0]->st);
 
 	if (pid > 0)
 		say(ret_why,
@@ -204,6 +182,7 @@ int store_open(const char *path, const struct store_options *opts,
 	pthread_mutex_init(&s->ahead.lock, NULL);
 	pthread_cond_init(&s->ahead.over, NULL);
 	s->external = opts->external;
+	s->beside = opts->beside;
 	s->cache = opts->cache;
 	s->points = opts->points;
 	s->pool = opts->pool;
@@ -223,9 +202,12 @@ int store_open(const char *path, const struct store_options *opts,
 	if (r == 0) {
 		r = diagnose(s->files[0]->fd, (uint64_t)s->files[0]->st.st_size,
 			     s->path, &flags, &reason);
+		if (s->beside) /* store_h5 comes before the gate */
+			store_unlock(s);
 		if (r == 0)
 			r = open_h5(s, flags, &reason);
-		store_unlock(s);
+		if (!s->beside)
+			store_unlock(s);
 	}
 	if (r < 0) {
 		if (!reason)

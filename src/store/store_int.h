@@ -44,6 +44,8 @@ struct store {
 	size_t links_at_once; /* whatever the size of a page */
 	uint64_t serial;      /* of this generation, in cache keys */
 	bool swmr;
+	struct writer *beside;
+	uint64_t commits;   /* of the writer, when it was opened */
 	int changed;	    /* atomic; an enum store_change */
 	uint64_t looked_ms; /* atomic; when all that is dear was looked at */
 
@@ -122,6 +124,33 @@ static inline unsigned store_nfiles(struct store *s)
 /* What the library said last on this thread, innermost, as one line. */
 void store_h5_message(char *buf, size_t size);
 
+/* ---- gate.c ---- */
+struct gate {
+	pthread_mutex_t lock; /* what follows */
+	pthread_cond_t moved;
+	unsigned readers;
+	bool closed;
+};
+void gate_init(struct gate *g);
+void gate_done(struct gate *g);
+/* A reader waits while it is closed; not twice on one thread. */
+void gate_enter(struct gate *g);
+void gate_leave(struct gate *g);
+/* Waits until no reader is inside. */
+void gate_close(struct gate *g);
+void gate_open(struct gate *g);
+
+/* ---- writer.c, as a store beside it sees it ---- */
+struct gate *writer_gate(struct writer *w);
+/* Grows with each commit that was applied, or half applied. */
+uint64_t writer_commits(const struct writer *w);
+
+/* ---- holder.c ---- */
+/* The process that has FILE locked for writing; 0: not known. */
+int holder_for_writing(const struct stat *st);
+/* The process that holds the one-writer lock; 0: not known. */
+int holder_writer(const struct stat *st);
+
 /* ---- vfd.c ---- */
 /* Where the driver would have read raw data: set `active` on this thread, call
  * the library, and the read is recorded instead of done. */
@@ -150,10 +179,20 @@ int heap_check(int fd, uint64_t addr, uint64_t file_size);
  * *ret_flags: the status flags of a version-3 superblock. */
 int diagnose(int fd, uint64_t size, const char *path, unsigned *ret_flags,
 	     char **ret_why);
+/* ---- superblock.c ---- */
+#define SUPERBLOCK_VERSION 8 /* where its version is, behind its base */
+#define SUPERBLOCK_SIZE 96   /* at most */
+/* In place of the version while a commit is applied: no program opens it. */
+#define SUPERBLOCK_MARK 0xf5
+/* Its base address, or -ENOENT. */
+int64_t superblock_find(int fd, uint64_t size);
 #define FLAG_WRITE 0x01 /* the file is open for writing, */
 #define FLAG_SWMR 0x04	/* by SWMR */
 /* The status flags as they are now; -EIO: no superblock of version 3. */
 int superblock_flags(int fd, uint64_t size);
+/* Of the first n bytes of a superblock: true when flags were set and are not any
+ * more; it is *ret_size bytes long. */
+bool superblock_clear_flags(uint8_t *sb, size_t n, size_t *ret_size);
 
 /* ---- type.c ---- */
 struct type_map {
@@ -294,6 +333,8 @@ struct dset {
 int dset_describe(hid_t set, struct dset *d);
 /* The open dataset and its memory type, under the guard. */
 int dset_hid(struct dset *d, hid_t *ret_hid, hid_t *ret_mtype);
+/* Bytes of a chunk as it is stored; 0: it is not allocated. Under the guard. */
+int chunk_stored_size(hid_t set, const hsize_t *offset, uint64_t *ret_size);
 /* Where a chunk lies in one of the store's files, as it is stored. */
 struct location {
 	bool allocated;
@@ -346,6 +387,15 @@ void dset_unreadable(struct dset *d, const uint64_t *start);
 /* Through H5Dread; mem dims are count, packed. */
 int dset_read_library(struct dset *d, const uint64_t *start,
 		      const uint64_t *count, const uint64_t *step, void *buf);
+/* A box of elements to be copied: how it goes on, an axis each. */
+struct box {
+	unsigned rank;
+	uint32_t size; /* of an element */
+	uint64_t count[DT_MAX_RANK];
+	int64_t src[DT_MAX_RANK], dst[DT_MAX_RANK]; /* bytes to the next */
+};
+/* Joins inner axes that lie without a gap on both sides. */
+void merge_box(struct box *b);
 void swap_units(void *buf, size_t bytes, unsigned unit);
 void dset_fault(struct dset *d, const char *what, const char *remedy);
 /* The fault of data in a file that may not be read; name may be NULL. */
