@@ -60,7 +60,7 @@ struct store {
 
 	pthread_mutex_t io;  /* what follows, and files[] */
 	bool nolock;	     /* the file system has no locks */
-	unsigned lock_users; /* who hold the shared lock on FILE */
+	unsigned lock_users; /* atomic; who hold the shared lock on FILE */
 	uint64_t
 		gave_up_ms; /* when a wait for a writer ended in vain; 0: none */
 	unsigned nfiles;    /* atomic; grows once files[] is written */
