@@ -85,7 +85,8 @@ static int locate_recorded(struct dset *d, hid_t set, const hsize_t *offset,
 	return 0;
 }
 
-static int locate(struct dset *d, const uint64_t *scaled, struct location *loc)
+static int ask_library(struct dset *d, const uint64_t *scaled,
+		       struct location *loc)
 {
 	hsize_t offset[DT_MAX_RANK];
 	hid_t set;
@@ -99,6 +100,20 @@ static int locate(struct dset *d, const uint64_t *scaled, struct location *loc)
 		offset[i] = scaled[i] * d->info.chunk[i];
 	stat_add(&d->store->stats.locates, 1);
 	return locate_recorded(d, set, offset, loc);
+}
+
+static int locate(struct dset *d, const uint64_t *scaled, struct location *loc)
+{
+	struct store *s = d->store;
+	struct cache_key key = chunk_key(d, scaled);
+	int r;
+
+	if (s->places && places_find(s->places, key, loc))
+		return 0;
+	r = ask_library(d, scaled, loc);
+	if (r == 0 && s->places)
+		places_keep(s->places, key, loc);
+	return r;
 }
 
 int chunk_read_located(struct dset *d, const struct location *loc,

@@ -215,6 +215,11 @@ int store_open(const char *path, const struct store_options *opts,
 		*ret_why = TAKE(reason);
 		return r;
 	}
+	if (!s->swmr) { /* whose writer may move a chunk */
+		r = places_new(&s->places);
+		if (r < 0)
+			return r;
+	}
 	set_warning(s);
 	*ret_store = TAKE(s);
 	return 0;
@@ -242,6 +247,7 @@ void store_close(struct store *s)
 		free(s->files[i]);
 	}
 	names_free(s->names);
+	places_free(s->places);
 	pthread_mutex_destroy(&s->io);
 	pthread_mutex_destroy(&s->ahead.lock);
 	pthread_cond_destroy(&s->ahead.over);

@@ -68,6 +68,7 @@ struct store {
 
 	struct points *points;
 	struct pool *pool;
+	struct places *places; /* NULL: none */
 	struct { /* chunks that are being decoded ahead */
 		pthread_mutex_t lock;
 		pthread_cond_t over;
@@ -341,6 +342,15 @@ struct location {
 	unsigned file, mask;
 	uint64_t addr, size;
 };
+/* ---- places.c ---- */
+int places_new(struct places **ret_places);
+void places_free(struct places *p);
+bool places_find(struct places *p, struct cache_key key,
+		 struct location *ret_loc);
+void places_keep(struct places *p, struct cache_key key,
+		 const struct location *loc);
+
+/* ---- chunk.c ---- */
 /* Its bytes, under FILE's lock; behind them as many zeros as inflate.c needs. */
 int chunk_read_located(struct dset *d, const struct location *loc,
 		       struct blob **ret_bytes);
