@@ -29,15 +29,19 @@ void ahead_init(struct dset *d)
 	d->order.max_ahead = n < MAX_AHEAD ? (unsigned)n : MAX_AHEAD;
 }
 
+/* How far its reads lie apart: what it reads at once, which pieces of rows do not
+ * tell. */
+static uint64_t stride(const struct reader *r, uint64_t size)
+{
+	return r->size > size ? r->size : size;
+}
+
 /* Does it go on with the next bytes, or a few behind those; or with some that
  * others overtook? */
-static bool is_forward(const struct reader *r, uint64_t at, uint64_t size)
+static bool goes_on(const struct reader *r, uint64_t at, uint64_t size)
 {
-	return at >= r->next && at - r->next <= size;
-}
-static bool is_back(const struct reader *r, uint64_t at, uint64_t size)
-{
-	return at < r->next && r->next - at <= 4 * size;
+	return at >= r->next ? at - r->next <= stride(r, size)
+			     : r->next - at <= 4 * stride(r, size);
 }
 
 /* When it may go: now, or later. */
@@ -51,7 +55,7 @@ static struct reader *find_reader(struct order *o, uint64_t at, uint64_t size)
 	struct reader *first = o->readers, *r = first;
 
 	for (; r < o->readers + ORDER_READERS; r++) {
-		if (is_forward(r, at, size) || is_back(r, at, size))
+		if (goes_on(r, at, size))
 			return r;
 		if (due(r) < due(first))
 			first = r;
@@ -103,11 +107,13 @@ static void task_run(void *arg)
 	struct task *t = arg;
 	struct blob *b = NULL;
 
-	/* whoever asks for it is told of an error */
-	if (is_wanted(t) && chunk_get(t->dset, t->scaled, true, &b) == 0) {
+	if (is_wanted(t) && cache_find(t->store->cache,
+				       chunk_key(t->dset, t->scaled), &b) < 0) {
 		stat_add(&t->store->stats.ahead, 1);
-		blob_unref(b);
+		/* whoever asks for it is told of an error */
+		(void)chunk_get(t->dset, t->scaled, true, &b);
 	}
+	blob_unref(b);
 	task_end(t);
 }
 
@@ -169,6 +175,7 @@ bool ahead_note(struct dset *d, const uint64_t *scaled, uint64_t from,
 	/* the first bytes of a chunk that was begun */
 	if (chunk < r->ahead && r->next <= chunk * d->chunk_bytes && r->score)
 		stat_add(&d->store->stats.ahead_used, 1);
+	r->size = stride(r, to - at);
 	if (to > r->next)
 		r->next = to;
 	in_order = r->score >= IN_ORDER;

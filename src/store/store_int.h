@@ -298,6 +298,7 @@ struct order { /* who reads it in order, and where; see ahead.c */
 	struct reader {
 		uint64_t next;	/* byte, in the order of the chunks */
 		uint64_t ahead; /* chunks before this one were begun */
+		uint64_t size;	/* bytes that it reads at once, at most */
 		uint64_t last;	/* when, counted in reads */
 		unsigned score; /* how often it went on where it was */
 	} readers[ORDER_READERS];
