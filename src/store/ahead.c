@@ -44,6 +44,11 @@ static bool goes_on(const struct reader *r, uint64_t at, uint64_t size)
 			     : r->next - at <= 4 * stride(r, size);
 }
 
+static bool is_in_order(const struct dset *d, const struct reader *r)
+{
+	return r->score >= IN_ORDER && r->run >= d->chunk_bytes / 2;
+}
+
 /* When it may go: now, or later. */
 static uint64_t due(const struct reader *r)
 {
@@ -95,7 +100,7 @@ static bool is_wanted(struct task *t)
 		const struct reader *r = &d->order.readers[i];
 		uint64_t at = r->next / d->chunk_bytes;
 
-		if (r->score >= IN_ORDER && at <= t->chunk &&
+		if (is_in_order(d, r) && at <= t->chunk &&
 		    t->chunk - at <= MAX_AHEAD)
 			return true;
 	}
@@ -158,7 +163,7 @@ bool ahead_note(struct dset *d, const uint64_t *scaled, uint64_t from,
 		uint64_t to)
 {
 	uint64_t chunk = chunk_key(d, scaled).lo, at;
-	bool forward, in_order;
+	bool in_order;
 	struct reader *r;
 
 	if (mul_overflow(chunk, d->chunk_bytes, &at) ||
@@ -167,18 +172,19 @@ bool ahead_note(struct dset *d, const uint64_t *scaled, uint64_t from,
 	at += from;
 	r = find_reader(&d->order, at, to - at);
 	r->last = ++d->order.reads;
-	forward = at >= r->next;
-	if (forward && r->score < IN_A_RUN)
+	if (at < r->next)
+		r->score -= r->score > 0;
+	else if (r->score < IN_A_RUN)
 		r->score += FORWARD;
-	else if (!forward && r->score > 0)
-		r->score--;
 	/* the first bytes of a chunk that was begun */
 	if (chunk < r->ahead && r->next <= chunk * d->chunk_bytes && r->score)
 		stat_add(&d->store->stats.ahead_used, 1);
 	r->size = stride(r, to - at);
-	if (to > r->next)
+	if (to > r->next) {
+		r->run += to - r->next;
 		r->next = to;
-	in_order = r->score >= IN_ORDER;
+	}
+	in_order = is_in_order(d, r);
 	if (in_order)
 		begin_next(d, r, chunk);
 	pthread_mutex_unlock(&d->order.lock);
