@@ -304,7 +304,9 @@ struct order { /* who reads it in order, and where; see ahead.c */
 		unsigned score; /* how often it went on where it was */
 	} readers[ORDER_READERS];
 	uint64_t reads;
-	unsigned max_ahead; /* chunks; never changes */
+	/* never change: chunks begun at once, and how often that */
+	uint64_t each;
+	unsigned max_ahead;
 };
 struct dset {
 	int refs;
