@@ -73,8 +73,9 @@ PY
 }
 
 @test "where no file can be made the mount does without" {
+	[ "${SANITIZE-}" != thread ] || skip "its runtime needs a file of its own"
 	make_chunked
-	# nothing may be written anywhere by a limit of no bytes
+	# nothing may be written to any file
 	(ulimit -f 0 && exec "$H5FS" -f -o cache=200K d.h5 "$MNT") >/dev/null 2>&1 3>&- &
 	PARENT=$!
 	wait_for is_mounted "$MNT"
