@@ -5,12 +5,13 @@
 packages_build=(
 	gcc libc6-dev cmake ninja-build pkgconf
 	libfuse3-dev libhdf5-dev libdeflate-dev libjansson-dev
+	libpng-dev libvips-dev
 )
 packages_run=(fuse3)
 packages_demo=(python3-h5py python3-numpy python3-pil attr file)
 packages_test=(
 	"${packages_demo[@]}"
-	bats rsync procps zstd hdf5-tools pngcheck netpbm
+	bats rsync procps strace zstd hdf5-tools pngcheck netpbm
 	python3-opencv python3-torch python3-torchvision
 )
 packages_screenshot=(

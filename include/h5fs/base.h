@@ -202,6 +202,7 @@ uint64_t hash_mix(uint64_t a, uint64_t b);
 
 /* ---- numbers ---- */
 double half_to_double(uint16_t h); /* IEEE 754 binary16 */
+uint16_t double_to_half(double v);
 /* "1048576", "256M", "2G", "64KiB"; -EINVAL, -ERANGE. */
 int parse_size(const char *text, uint64_t *ret_size);
 

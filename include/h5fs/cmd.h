@@ -37,6 +37,9 @@ int cmd_mount(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_commit(int argc, char **argv);
+int cmd_discard(int argc, char **argv);
+int cmd_recover(int argc, char **argv);
 void cmd_print_help(void);
 void cmd_print_version(void);
 
@@ -60,10 +63,29 @@ int cmd_line_parse(const struct cmd_line *l, int argc, char **argv,
 /* Reads FILE's sidecar and opens it; tells why not. */
 int cmd_open(const char *file, struct cmd_options *o, struct ns **ret_ns);
 
+/* ---- status.c, ask.c: a mount, asked through DIR/.h5fs ---- */
+struct json_t; /* jansson's */
+/* Reads DIR/.h5fs/status; tells why not (1). ret_text may be NULL. */
+int ask_status(const char *dir, struct json_t **ret_status,
+	       struct blob **ret_text);
+/* Has the mount on DIR do what `command` says; tells why not. path: what it is
+ * about, or NULL. Exit status. */
+int ask(const char *dir, const char *path, const char *command, size_t n);
+/* Prints what is still staged. Exit status. */
+int ask_staged(const char *dir);
+
 /* ---- sandbox.c ---- */
 /* From here on this process (and threads to come) can only read, and only what
- * serving FILE takes. Does what the kernel can. */
+ * serving FILE takes; unless o->mode is NS_RO it can also write in FILE's
+ * directory, the stage's, and that of temporary files. Does what the kernel can. */
 void sandbox_enter(const char *file, const struct ns_options *o);
+
+/* ---- recover.c ---- */
+/* Finishes or undoes an interrupted commit of FILE, if there is one that this
+ * user may finish, in a process of its own that is confined to that. shown: FILE
+ * in messages. */
+void recover_apart(const char *file, const char *shown,
+		   const struct ns_options *o);
 
 /* ---- scratch.c ---- */
 /* The file for points=, where the user wants one and there is room: sets points_fd
@@ -77,11 +99,13 @@ void notify_stopping(void);
 
 /* ---- channel.c: messages between supervisor and daemon ---- */
 enum channel_kind {
-	CHANNEL_FAILED = 'F', /* up: text is why */
-	CHANNEL_OPENED = 'O', /* up: text is for people */
-	CHANNEL_MOUNT = 'M',  /* down: with the descriptor */
-	CHANNEL_READY = 'R',  /* up */
-	CHANNEL_IDLE = 'I',   /* up */
+	CHANNEL_FAILED = 'F',	 /* up: text is why */
+	CHANNEL_OPENED = 'O',	 /* up: to be mounted; text is for people */
+	CHANNEL_OPENED_RO = 'o', /* up: the same, read-only */
+	CHANNEL_MOUNT = 'M',	 /* down: with the descriptor */
+	CHANNEL_READY = 'R',	 /* up */
+	CHANNEL_IDLE = 'I',	 /* up */
+	CHANNEL_ENDING = 'E',	 /* up: serves no more, but has to commit */
 };
 #define CHANNEL_TEXT_MAX 32768 /* longer text is cut */
 int channel_send(int sock, enum channel_kind kind, const char *text, int fd);
@@ -89,6 +113,10 @@ int channel_send(int sock, enum channel_kind kind, const char *text, int fd);
  * replaced. */
 int channel_recv(int sock, enum channel_kind *ret_kind, struct strbuf *text,
 		 int *ret_fd);
+
+/* ---- mount.c ---- */
+/* Is FILE (a path without links) mounted somewhere that this process can see? */
+bool is_mounted_file(const char *file);
 
 /* ---- supervise.c, daemon.c ---- */
 struct mount_job {

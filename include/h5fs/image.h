@@ -31,6 +31,13 @@ struct pixels {
 	enum desc_num num;
 	unsigned num_size;
 };
+/* Where those of one picture lie in what base points to: strides are of d's stored
+ * axes, in bytes; index is where it lies along d's axes, of which only those
+ * inside an element are looked at. -EINVAL: l does not fit d. */
+int pixels_place(const struct desc *d, const struct layout *l,
+		 const struct layout_shape *shape, const uint8_t *base,
+		 const int64_t *strides, const uint64_t *index,
+		 struct pixels *ret_pixels);
 /* The whole file: rows are taken from px under norm n straight into place, the
  * checksums are computed over them. */
 int png_stored_render(const struct png_shape *p, const struct pixels *px,
@@ -55,10 +62,13 @@ struct picture {
 			    * which: values as stored, not scaled to 255 */
 	unsigned depth;	   /* bits of a stored sample: 1, 2, 4, 8, 16 */
 	unsigned ncolours; /* indexed: pixels are indices, channels is 1 */
-	uint8_t palette[768];
+	uint8_t palette[768], alpha[256]; /* of each colour; 255: opaque */
+	bool ids_lost; /* it was indexed, and only its colours are left */
 	struct blob *pixels;
 };
 void picture_done(struct picture *p);
+/* For people: "640 x 480 pixels, RGB, 8 bits". */
+void picture_say(const struct picture *p, struct strbuf *out);
 /* "PNG", "JPEG", "BMP", "TIFF", "WebP", "GIF", ... by magic; NULL: no image. */
 const char *picture_format(const void *bytes, size_t n);
 struct picture_limits {
@@ -81,10 +91,14 @@ struct picture_want {
 	bool boolean;	/* takes exactly {0,1} or {0,255} */
 	enum fit fit;
 };
+/* The same of what is wanted. */
+void picture_want_say(const struct picture_want *w, struct strbuf *out);
 /* Channels, depth and size as wanted: grey <-> RGB (RGB to grey only where
- * R=G=B, or by the usual luma when !mask), opaque alpha dropped, 8 bit never
- * becomes 16 nor 16 becomes 8 with a loss: -EINVAL with *ret_why, which says what
- * the image is and what is wanted. */
+ * R=G=B, or by the usual luma when !mask), opaque alpha dropped, values of 8 bits
+ * kept in 16; 16 bits become 8 only of a mask whose ids fit: -EINVAL with
+ * *ret_why, which says what the image is and why it does not do. 1, 2 and 4 bits
+ * become shades of 255 when !mask. Of a boolean one the values are 0 and 1 where
+ * w->bits is 1, else 0 and 255. */
 int picture_fit(const struct picture *p, const struct picture_want *w,
 		struct picture *ret_picture, char **ret_why);
 
@@ -102,6 +116,9 @@ struct pixels_out {
 };
 int raster_store(const struct picture *p, const struct norm *n, bool keep,
 		 const struct pixels_out *px, char **ret_why);
+
+/* "libpng 1.6.39, libvips 8.14.1" */
+void image_versions(struct strbuf *out);
 
 /* The CRC-32 of PNG and the Adler-32 of zlib. */
 uint32_t checksum_crc32(uint32_t crc, const void *bytes, size_t n);   /* start: 0 */

@@ -205,6 +205,11 @@ void ns_on_change(struct ns *ns, void (*told)(void *arg), void *arg);
 /* What a mount prints on a terminal: where to point a loader, what it could not
  * show. Looks at no more than 1,000 objects. */
 int ns_summary(struct ns *ns, struct strbuf *out);
+/* What was done at ns_open() with a commit that had been interrupted, or NULL. */
+const char *ns_recovered(const struct ns *ns);
+/* What is staged, what it waits for, and why it is not committed, a line each;
+ * nothing where nothing is. */
+int ns_staged(struct ns *ns, struct strbuf *out);
 /* `h5fs info`: for each dataset at or below path ("/" for all) what is shown,
  * the rule that fired and why, where its class folders are. -ENOENT. */
 int ns_info(struct ns *ns, const char *path, struct strbuf *out);

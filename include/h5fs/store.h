@@ -235,6 +235,9 @@ struct writer_options {
  * in FILE says that a writer had it open. */
 int writer_open(const char *path, const struct writer_options *o,
 		struct writer **ret_writer, char **ret_why);
+/* The process that has FILE open as its writer; 0: none, or it may not be looked
+ * at. For messages. */
+int store_writer_of(const char *path);
 /* Aborts what is not committed. */
 void writer_close(struct writer *w);
 DEFINE_CLEANUP(struct writer *, writer_close)
@@ -247,11 +250,13 @@ enum store_change writer_check(struct writer *w);
 uint64_t writer_tag(const struct writer *w);
 
 int writer_begin(struct writer *w);
-/* tag: the caller's, not 0, told back by writer_tag() also after a crash. On 0
+/* tag: the caller's, not 0 (the stage's are below 2^63), told back by writer_tag()
+ * also after a crash; who has none passes writer_tag() on, as it is within the
+ * transaction, so that what it says of the stage's last one stays known. On 0
  * all of the transaction is in FILE and synced; every store beside this writer
  * answers -ESTALE from then on. On an error nothing of it is, or, when even that
- * is not known (-EIO while it was applied), the next open will finish it; the
- * transaction is over in both cases. */
+ * is not known (-EIO), the next writer_begin() or open finishes or drops it, and
+ * writer_tag() tells; the transaction is over in both cases. */
 int writer_commit(struct writer *w, uint64_t tag);
 void writer_abort(struct writer *w);
 /* Why the last request of this thread failed, one line for people, or "". */

@@ -83,6 +83,20 @@ int view_encoded_ext(const struct view_source *s, uint64_t index,
 int view_png_norm(const struct view_source *s, uint64_t index,
 		  struct norm *ret_norm);
 
+/* ---- what is not in the dataset yet ---- */
+/* The picture of a row in memory form: [dims without axis] of the dataset's type,
+ * C order. One index axis, which is `axis`; the source has its norm. */
+int view_png_row(const struct view_source *s, unsigned axis, const void *row,
+		 struct blob **ret_blob);
+/* A .npy file of elements in memory form, and its size. -EINVAL: NumPy's format
+ * can not hold the type. */
+int npy_of_elements(const struct dtype *t, unsigned rank, const uint64_t *dims,
+		    const void *elements, uint64_t size,
+		    struct blob **ret_blob);
+int npy_size_of_elements(const struct dtype *t, unsigned rank,
+			 const uint64_t *dims, uint64_t size,
+			 uint64_t *ret_size);
+
 /* ---- slices: D[100:105,:,::2].npy ---- */
 struct slice {
 	unsigned rank; /* of the dataset */

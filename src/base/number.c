@@ -19,6 +19,24 @@ double half_to_double(uint16_t h)
 	return h & 0x8000 ? -v : v;
 }
 
+/* To nearest, ties to even. Below 2^-14 halves are multiples of 2^-24; above, a
+ * fraction that rounds up to 2048 carries into the exponent, as it must. */
+uint16_t double_to_half(double v)
+{
+	uint16_t sign = signbit(v) ? 0x8000 : 0;
+	double a = fabs(v);
+	int e;
+
+	if (isnan(v))
+		return sign | 0x7e00;
+	if (a >= 65520)
+		return sign | 0x7c00;
+	if (a < 0x1p-14)
+		return sign | (uint16_t)nearbyint(a * 0x1p24);
+	a = nearbyint(frexp(a, &e) * 2048);
+	return (uint16_t)(sign | ((e + 14) * 1024 + (int)a - 1024));
+}
+
 /* "", "K", "k", "KiB": how many bits to shift, or -1. */
 static int suffix_shift(const char *s)
 {

@@ -5,30 +5,33 @@
 #include <stdio.h>
 
 #include "h5fs/cmd.h"
+#include "h5fs/image.h"
 
 static const char help[] =
 	"usage: h5fs [-fd] [-o OPTION,...] FILE [DIR]      mount FILE on DIR (./STEM)\n"
 	"       h5fs info [-o OPTION,...] FILE [PATH]      what a mount would show, why\n"
-	"       h5fs status [--json] DIR                   how a mount is doing\n"
 	"       h5fs export [-o OPTION,...] [-j N] FILE DIR  the tree, written to disk\n"
-	"  -f in the foreground   -d debug   -h --help   -V --version\n"
-	"unmount: fusermount3 -u DIR, or umount DIR\n"
+	"       h5fs status [--json] DIR                   how a mount is doing\n"
+	"       h5fs commit DIR | discard DIR [PATH...]    what is staged: into FILE, away\n"
+	"       h5fs recover FILE                          finish an interrupted commit\n"
+	"  -f in front   -d debug   -h --help   -V --version   unmount: fusermount3 -u DIR\n"
 	"options (PATH may hold * and ?; those with + may stand in FILE.h5fs too):\n"
+	"  ro | edit              only read | change what is there; without: only add\n"
+	"  fit=exact|resize|letterbox|crop   pictures that have another size\n"
+	"  grow  rows=GROUP       make fixed datasets growable; GROUP is one row set\n"
+	"  commit=auto|manual  stage=DIR     when, and where it is kept until then\n"
 	"  view=tree|classes      the whole file, or only class folders of pictures\n"
 	"+ layout=PATH:SPEC       how PATH is read: NHWC, none, flat:28x28, transpose,\n"
 	"      flipv, bgr, bands=2,1,0, norm=sample, orient=raw, joined by +\n"
 	"+ range=PATH:MIN:MAX     the values that become black and white\n"
-	"+ labels=PATH:[FILE:]LABELS     where the labels of PATH are\n"
+	"+ labels=PATH:[FILE:]LABELS  names=PATH:NAMES   which dataset holds them\n"
 	"+ classes=names|numbers|both    how class folders are named\n"
-	"+ names=PATH:NAMES       the string dataset that holds the rows' file names\n"
 	"  masks=palette          masks as colour-indexed pictures\n"
 	"  cache=BYTES threads=N  memory for decoded data (256M); workers\n"
 	"  points=BYTES           disk for where compressed chunks can be entered (1G)\n"
-	"  timeout=SECONDS        unmount when nothing was asked for so long\n"
-	"  notify=FD              write a line to FD when the mount serves\n"
+	"  timeout=SECONDS notify=FD     unmount when idle; a line when it serves\n"
 	"  external=inside|follow|hide   other files: below FILE's directory, all, none\n"
-	"  nosandbox              do not confine the process that reads FILE\n"
-	"  allow_other default_permissions uid= gid= umask=    as for any FUSE mount\n";
+	"  nosandbox allow_other default_permissions uid= gid= umask= ...\n";
 
 void cmd_print_help(void)
 {
@@ -43,6 +46,8 @@ void cmd_print_version(void)
 	fs_versions(&s);
 	strbuf_puts(&s, ", ");
 	store_versions(&s);
+	strbuf_puts(&s, ", ");
+	image_versions(&s);
 	strbuf_printf(&s, ", jansson %s\n", jansson_version_str());
 	if (strbuf_error(&s) == 0)
 		fputs(s.buf, stdout);
@@ -156,6 +161,7 @@ int cmd_open(const char *file, struct cmd_options *o, struct ns **ret_ns)
 	CLEANUP(freep) char *why = NULL;
 	int r;
 
+	o->ns.mode = NS_RO;
 	r = ns_options_sidecar(&o->ns, file, &why);
 	if (r == 0) {
 		if (o->sandbox)

@@ -5,11 +5,11 @@
 #include "h5fs/cmd.h"
 
 static const struct command commands[] = {
-	{ "mount", cmd_mount },	  { "info", cmd_info },
-	{ "status", cmd_status }, { "export", cmd_export },
-	{ "commit", NULL },	  { "discard", NULL },
-	{ "recover", NULL },	  { "import", NULL },
-	{ "validate", NULL },	  { "encoding", NULL },
+	{ "mount", cmd_mount },	    { "info", cmd_info },
+	{ "status", cmd_status },   { "export", cmd_export },
+	{ "commit", cmd_commit },   { "discard", cmd_discard },
+	{ "recover", cmd_recover }, { "import", NULL },
+	{ "validate", NULL },	    { "encoding", NULL },
 	{ "concat", NULL },
 };
 

@@ -7,7 +7,6 @@
 
 #include "h5fs/cmd.h"
 
-#define STATUS_MAX ((size_t)16 << 20)
 #define VALUE_COLUMN 24
 
 static void print_value(const char *key, const json_t *value, int depth);
@@ -106,24 +105,6 @@ static int flag(void *arg, int c, const char *value)
 	return 0;
 }
 
-static int read_status(const char *dir, struct blob **ret_blob)
-{
-	CLEANUP(freep) char *path = NULL;
-	int r;
-
-	if (asprintf(&path, "%s/.h5fs/status", dir) < 0)
-		return cmd_fail(dir, strerror(ENOMEM));
-	r = io_read_file(path, STATUS_MAX, ret_blob);
-	if (r == -ENOENT && access(dir, F_OK) == 0)
-		return cmd_fail(dir, "not an h5fs mount");
-	if (r == -ENOTDIR)
-		return cmd_fail(dir, "not an h5fs mount");
-	if (r == -ENOTCONN)
-		return cmd_fail(dir,
-				"the mount is dead; fusermount3 -u ends it");
-	return r < 0 ? cmd_fail(dir, strerror(-r)) : 0;
-}
-
 int cmd_status(int argc, char **argv)
 {
 	CLEANUP(cmd_options_done) struct cmd_options o;
@@ -144,13 +125,8 @@ int cmd_status(int argc, char **argv)
 	cmd_options_init(&o);
 	if (cmd_line_parse(&line, argc, argv, &o, &status) < 0)
 		return status;
-	if (read_status(argv[optind], &text))
+	if (ask_status(argv[optind], &root, &text))
 		return 1;
-	root = json_loadb((const char *)text->data, text->size, 0, NULL);
-	if (!json_is_object(root)) {
-		json_decref(root);
-		return cmd_fail(argv[optind], "not an h5fs mount");
-	}
 	if (as_json)
 		print_json(text);
 	else

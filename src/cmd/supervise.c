@@ -16,7 +16,10 @@
 
 #include "h5fs/cmd.h"
 
+/* A daemon that may write might be in a commit when it is told to end: it says
+ * so as soon as it can, and then has all the time it needs. */
 #define KILL_AFTER_MS 5000
+#define KILL_WRITER_AFTER_MS 60000
 
 enum state { OPENING, MOUNTED, SERVING, ENDING };
 struct supervisor {
@@ -30,6 +33,8 @@ struct supervisor {
 	char *summary;
 	bool reported;
 	bool served;  /* it has been ready */
+	bool writes;  /* it may be writing to FILE */
+	bool commits; /* it is, for the last time */
 	bool stopped; /* its end was asked for, or told */
 };
 
@@ -38,12 +43,7 @@ static int tell(const struct mount_job *job, char letter, const char *text)
 {
 	if (letter != 'R')
 		return cmd_fail(job->shown, text);
-	if (!job->tell)
-		return 0;
 	printf("%s", text);
-	printf("%s on %s: mounted read-only (this version does not write); "
-	       "fusermount3 -u %s ends it\n",
-	       job->shown, job->dir, job->dir);
 	fflush(stdout);
 	return 0;
 }
@@ -101,8 +101,8 @@ static void on_opened(struct supervisor *s, struct strbuf *text)
 	int r;
 
 	s->summary = strbuf_steal(text);
-	r = fs_mount_new(s->job->file, s->job->dir, &s->job->options->fs,
-			 &s->mount, &fd, &why);
+	r = fs_mount_new(s->job->file, s->job->dir, !s->writes,
+			 &s->job->options->fs, &s->mount, &fd, &why);
 	if (r < 0) {
 		if (asprintf(&line, "cannot mount on %s%s%s", s->job->dir,
 			     why ? ": " : "", why ? why : "") < 0)
@@ -138,6 +138,14 @@ static void on_idle(struct supervisor *s)
 		log_debug("%s: unmounted when idle", s->job->dir);
 }
 
+/* Nobody is to wait for answers of a daemon that only commits. */
+static void on_ending(struct supervisor *s)
+{
+	s->commits = true;
+	if (s->mount)
+		(void)fs_mount_end(s->mount, true);
+}
+
 static void on_message(struct supervisor *s)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -152,12 +160,16 @@ static void on_message(struct supervisor *s)
 		report(s, 'F', text.buf ? text.buf : "");
 		s->state = ENDING;
 		s->stopped = true;
-	} else if (kind == CHANNEL_OPENED && s->state == OPENING) {
+	} else if ((kind == CHANNEL_OPENED || kind == CHANNEL_OPENED_RO) &&
+		   s->state == OPENING) {
+		s->writes = kind == CHANNEL_OPENED;
 		on_opened(s, &text);
 	} else if (kind == CHANNEL_READY && s->state == MOUNTED) {
 		on_ready(s);
 	} else if (kind == CHANNEL_IDLE) {
 		on_idle(s);
+	} else if (kind == CHANNEL_ENDING) {
+		on_ending(s);
 	}
 	fd_closep(&fd);
 	strbuf_done(&text);
@@ -175,10 +187,31 @@ static void on_signal(struct supervisor *s)
 	end(s);
 }
 
+/* Has the daemon died, while a thread of it waits in the kernel? One that tells of
+ * a changed name waits for whoever is in that directory, and they for the daemon:
+ * nobody would end, and the daemon's end would not be told. */
+static bool has_died(pid_t daemon)
+{
+	char path[40], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)daemon);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	/* the name is in brackets, and it is ours: no bracket in it */
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	fclose(f);
+	return state == 'Z';
+}
+
+#define CHECK_MS 1000
+
 /* Until the daemon has ended; its wait status. */
 static int watch(struct supervisor *s)
 {
-	int waited = 0, status;
+	int waited = 0, limit, status;
 
 	while (waitpid(s->daemon, &status, WNOHANG) == 0) {
 		/* A caller that was interrupted wants no mount. */
@@ -188,10 +221,14 @@ static int watch(struct supervisor *s)
 			{ .fd = s->sock, .events = POLLIN },
 			{ .fd = caller ? s->report : -1 },
 		};
-		int n = poll(fds, 3, s->state == ENDING ? 100 : -1);
+		bool wait = s->state != ENDING || s->commits;
+		int n = poll(fds, 3, wait ? CHECK_MS : 100);
 
-		if (n == 0 && (waited += 100) >= KILL_AFTER_MS)
+		limit = s->writes ? KILL_WRITER_AFTER_MS : KILL_AFTER_MS;
+		if (n == 0 && !wait && (waited += 100) >= limit)
 			kill(s->daemon, SIGKILL);
+		if (n == 0 && s->mount && has_died(s->daemon))
+			fs_mount_abort(s->mount);
 		if (n <= 0)
 			continue;
 		if (fds[0].revents)

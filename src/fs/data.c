@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* data.c - contents: open, read, opendir, readdir, readdirplus. */
+/* data.c - contents: read, opendir, readdir, readdirplus; open, where nothing is
+ * written. */
 #include <linux/fuse.h>
 
 #include "fs_int.h"
@@ -22,8 +23,13 @@ void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 
 	if (!fs)
 		return;
-	r = offset < 0 ? -EINVAL
-		       : ns_read(fs->ns, ino, (uint64_t)offset, size, &bytes);
+	if (offset < 0)
+		r = -EINVAL;
+	else if (fi->fh)
+		r = ns_read_handle(fs->ns, ino, fi->fh, (uint64_t)offset, size,
+				   &bytes);
+	else
+		r = ns_read(fs->ns, ino, (uint64_t)offset, size, &bytes);
 	if (r < 0) {
 		fs_reply_error(req, "read", r);
 		return;

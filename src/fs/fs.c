@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* fs.c - the session: what is asked of the kernel, and the loop that serves.
  *
- * OPEN is answered ENOSYS once: the kernel then opens every file by itself and
- * keeps its pages. OPENDIR is answered, because without it the kernel caches
- * listings, and a listing from that cache fills in no attributes. */
+ * Where nothing is written OPEN is answered ENOSYS once: the kernel then opens
+ * every file by itself and keeps its pages. OPENDIR is answered, because without
+ * it the kernel caches listings, and a listing from that cache fills in no
+ * attributes. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,6 +61,14 @@ void fs_reply_error(fuse_req_t req, const char *op, int r)
 	fuse_reply_err(req, r == -ENOSYS ? EIO : -r);
 }
 
+void fs_reply_done(fuse_req_t req, const char *op, int r)
+{
+	if (r < 0)
+		fs_reply_error(req, op, r);
+	else
+		fuse_reply_err(req, 0);
+}
+
 double fs_attr_ttl(struct fs *fs, uint64_t ino)
 {
 	return ns_is_volatile(fs->ns, ino) ? 0 : FS_TTL;
@@ -67,7 +76,9 @@ double fs_attr_ttl(struct fs *fs, uint64_t ino)
 
 double fs_entry_ttl(struct fs *fs, uint64_t ino)
 {
-	return ns_is_volatile(fs->ns, ino) ? FS_VOLATILE_ENTRY_TTL : FS_TTL;
+	if (!ns_is_volatile(fs->ns, ino))
+		return FS_TTL;
+	return fs->writes ? 0 : FS_VOLATILE_ENTRY_TTL;
 }
 
 static void want(struct fuse_conn_info *conn, unsigned flag, bool on)
@@ -99,6 +110,8 @@ static void fs_op_init(void *userdata, struct fuse_conn_info *conn)
 	want(conn, FUSE_CAP_PARALLEL_DIROPS, true);
 	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true); /* .h5fs/status */
 	want(conn, FUSE_CAP_CACHE_SYMLINKS, true);
+	want(conn, FUSE_CAP_ATOMIC_O_TRUNC, fs->writes);
+	want(conn, FUSE_CAP_WRITEBACK_CACHE, false);
 	/* Requests are small, replies come from memory. */
 	want(conn, FUSE_CAP_SPLICE_READ, false);
 	want(conn, FUSE_CAP_SPLICE_WRITE, false);
@@ -107,7 +120,7 @@ static void fs_op_init(void *userdata, struct fuse_conn_info *conn)
 		fs->events->ready(fs->events->arg);
 }
 
-static const struct fuse_lowlevel_ops ops = {
+static const struct fuse_lowlevel_ops reading = {
 	.init = fs_op_init,
 	.lookup = fs_op_lookup,
 	.forget = fs_op_forget,
@@ -124,6 +137,29 @@ static const struct fuse_lowlevel_ops ops = {
 	.listxattr = fs_op_listxattr,
 };
 
+/* Beside those, and instead of OPEN, where this mount may write. Elsewhere it is
+ * the kernel that says EROFS. */
+static void add_writing(struct fuse_lowlevel_ops *ops)
+{
+	ops->open = fs_op_open_file;
+	ops->create = fs_op_create;
+	ops->write = fs_op_write;
+	ops->setattr = fs_op_setattr;
+	ops->flush = fs_op_flush;
+	ops->fsync = fs_op_fsync;
+	ops->fsyncdir = fs_op_fsyncdir;
+	ops->release = fs_op_release;
+	ops->mknod = fs_op_mknod;
+	ops->mkdir = fs_op_mkdir;
+	ops->symlink = fs_op_symlink;
+	ops->link = fs_op_link;
+	ops->unlink = fs_op_unlink;
+	ops->rmdir = fs_op_rmdir;
+	ops->rename = fs_op_rename;
+	ops->setxattr = fs_op_setxattr;
+	ops->removexattr = fs_op_removexattr;
+}
+
 /* libfuse's own words. With -d they go to stderr as they are. */
 static void log_fuse(enum fuse_log_level level, const char *fmt, va_list ap)
 {
@@ -134,7 +170,9 @@ static void log_fuse(enum fuse_log_level level, const char *fmt, va_list ap)
 	n = strlen(text);
 	while (n && text[n - 1] == '\n')
 		text[--n] = '\0';
-	if (level <= FUSE_LOG_WARNING)
+	/* what the kernel is told of may be gone there, or another thing */
+	if (level <= FUSE_LOG_WARNING &&
+	    strncmp(fmt, "fuse: writing device", 20))
 		log_warn("%s", text);
 	else
 		log_debug("%s", text);
@@ -143,9 +181,12 @@ static void log_fuse(enum fuse_log_level level, const char *fmt, va_list ap)
 static int session_new(struct fs *fs, int fd)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct fuse_lowlevel_ops ops = reading;
 	char path[32];
 	int bad;
 
+	if (fs->writes)
+		add_writing(&ops);
 	bad = fuse_opt_add_arg(&args, "h5fs");
 	if (fs->options->mount_options && *fs->options->mount_options) {
 		bad |= fuse_opt_add_arg(&args, "-o");
@@ -192,6 +233,17 @@ static bool is_unmounted(struct fs *fs)
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
 }
 
+/* Nothing is asked any more. A signal must not end what is being committed, nor
+ * what follows: the process is about to end. */
+static void commit_last(struct fs *fs)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	(void)ns_commit(fs->ns, NS_COMMIT_UNMOUNT); /* told in its faults */
+}
+
 int fs_serve(struct ns *ns, int fd, const struct fs_options *o,
 	     const struct fs_events *events)
 {
@@ -199,6 +251,7 @@ int fs_serve(struct ns *ns, int fd, const struct fs_options *o,
 		.ns = ns,
 		.options = o,
 		.events = events,
+		.writes = ns_mode(ns) != NS_RO,
 		.pid = getpid(),
 		.loop_thread = pthread_self(),
 		.last_request = fs_clock(),
@@ -217,7 +270,11 @@ int fs_serve(struct ns *ns, int fd, const struct fs_options *o,
 			r = loop(&fs);
 		if (r == 0)
 			r = is_unmounted(&fs) ? 0 : 1;
+		if (fs.writes && events->ending)
+			events->ending(events->arg);
 		keeper_stop(keeper);
+		if (fs.writes)
+			commit_last(&fs);
 		fuse_remove_signal_handlers(fs.se);
 	}
 	if (fs.se)

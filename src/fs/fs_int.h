@@ -10,7 +10,8 @@
 #include "h5fs/fs.h"
 
 /* The tree changes only with FILE, and then the keeper says so. Without its
- * word: volatile files, and names that are not there. */
+ * word: volatile files, and names that are not there. Where this mount may write,
+ * these two are never remembered. */
 #define FS_TTL 86400.0
 #define FS_VOLATILE_ENTRY_TTL 1.0
 #define FS_NEGATIVE_TTL 1.0
@@ -22,6 +23,7 @@ struct fs {
 	struct ns *ns;
 	const struct fs_options *options;
 	const struct fs_events *events;
+	bool writes;
 	struct fuse_session *se;
 	pthread_t loop_thread;
 	pid_t pid;
@@ -37,6 +39,15 @@ struct fs *fs_enter(fuse_req_t req);
 void fs_reply_error(fuse_req_t req, const char *op, int r);
 double fs_attr_ttl(struct fs *fs, uint64_t ino);
 double fs_entry_ttl(struct fs *fs, uint64_t ino);
+/* As the kernel wants to hear of it. */
+void fs_entry_param(struct fs *fs, uint64_t parent,
+		    const struct ns_entry *entry,
+		    struct fuse_entry_param *ret_param);
+/* The answer to what finds or makes a name; the reference goes with it. */
+void fs_reply_entry(fuse_req_t req, uint64_t parent,
+		    const struct ns_entry *entry);
+/* The answer to what has no other: 0, or an error. */
+void fs_reply_done(fuse_req_t req, const char *op, int r);
 
 /* meta.c */
 void fs_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
@@ -55,13 +66,43 @@ void fs_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		   struct fuse_file_info *fi);
 void fs_op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
 		       off_t offset, struct fuse_file_info *fi);
+/* write.c: only where this mount may write */
+void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
+		  mode_t mode, struct fuse_file_info *fi);
+void fs_op_open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
+		 off_t offset, struct fuse_file_info *fi);
+void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
+		   int to_set, struct fuse_file_info *fi);
+void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fs_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
+		 struct fuse_file_info *fi);
+void fs_op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
+		    struct fuse_file_info *fi);
+void fs_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+/* names.c: the same */
+void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
+		 mode_t mode, dev_t rdev);
+void fs_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
+		 mode_t mode);
+void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
+		   const char *name);
+void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
+		const char *name);
+void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fs_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+		  fuse_ino_t new_parent, const char *new_name, unsigned flags);
 /* xattr.c */
 void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 		    size_t size);
 void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
+void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
+		    const char *value, size_t size, int flags);
+void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
 
-/* keeper.c: the one thread that watches FILE and the clock, and the only one
- * that tells the kernel to forget something. */
+/* keeper.c: the one thread that watches FILE and the clock, commits what is due,
+ * and the only one that tells the kernel to forget something. */
 struct keeper;
 int keeper_start(struct fs *fs, struct keeper **ret_keeper);
 void keeper_stop(struct keeper *k);

@@ -2,10 +2,38 @@
 /* meta.c - names and attributes: lookup, forget, getattr, readlink, statfs. */
 #include "fs_int.h"
 
+void fs_entry_param(struct fs *fs, uint64_t parent,
+		    const struct ns_entry *entry,
+		    struct fuse_entry_param *ret_param)
+{
+	double ttl = fs_entry_ttl(fs, entry->ino);
+
+	if (parent == FUSE_ROOT_ID && ttl > FS_ROOT_LOOKUP_TTL)
+		ttl = FS_ROOT_LOOKUP_TTL;
+	*ret_param = (struct fuse_entry_param){
+		.ino = entry->ino,
+		.attr = entry->st,
+		.attr_timeout = fs_attr_ttl(fs, entry->ino),
+		.entry_timeout = ttl,
+	};
+}
+
+/* An interrupted caller never learns of the reference. */
+void fs_reply_entry(fuse_req_t req, uint64_t parent,
+		    const struct ns_entry *entry)
+{
+	struct fs *fs = fuse_req_userdata(req);
+	struct fuse_entry_param e;
+
+	fs_entry_param(fs, parent, entry, &e);
+	if (fuse_reply_entry(req, &e) < 0)
+		ns_forget(fs->ns, entry->ino, 1);
+}
+
 void fs_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs *fs = fs_enter(req);
-	struct fuse_entry_param e = { .entry_timeout = FS_NEGATIVE_TTL };
+	struct fuse_entry_param e = { 0 };
 	struct ns_entry entry;
 	int r;
 
@@ -13,6 +41,7 @@ void fs_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	r = ns_lookup(fs->ns, parent, name, &entry);
 	if (r == -ENOENT) {
+		e.entry_timeout = fs->writes ? 0 : FS_NEGATIVE_TTL;
 		fuse_reply_entry(req, &e);
 		return;
 	}
@@ -20,14 +49,7 @@ void fs_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fs_reply_error(req, "lookup", r);
 		return;
 	}
-	e.ino = entry.ino;
-	e.attr = entry.st;
-	e.attr_timeout = fs_attr_ttl(fs, entry.ino);
-	e.entry_timeout = parent == FUSE_ROOT_ID ? FS_ROOT_LOOKUP_TTL
-						 : fs_entry_ttl(fs, entry.ino);
-	/* An interrupted caller never learns of the reference. */
-	if (fuse_reply_entry(req, &e) < 0)
-		ns_forget(fs->ns, entry.ino, 1);
+	fs_reply_entry(req, parent, &entry);
 }
 
 void fs_op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n)

@@ -79,10 +79,12 @@ static void listen(enum fuse_log_level level, const char *fmt, va_list ap)
 }
 
 /* Options given later win, so what the user said comes last. */
-static int mount_args(const char *file, const struct fs_options *o,
-		      struct fuse_args *args)
+static int mount_args(const char *file, bool read_only,
+		      const struct fs_options *o, struct fuse_args *args)
 {
-	CLEANUP(freep) char *opts = strdup("ro,nosuid,nodev,subtype=h5fs");
+	CLEANUP(freep)
+	char *opts = strdup(read_only ? "ro,nosuid,nodev,subtype=h5fs"
+				      : "rw,nosuid,nodev,subtype=h5fs");
 	struct strbuf name = STRBUF_INIT;
 	int bad;
 
@@ -151,8 +153,9 @@ static int mount_fd(const char *dir, struct fuse_args *args, int *ret_fd,
 	return 0;
 }
 
-int fs_mount_new(const char *file, const char *dir, const struct fs_options *o,
-		 struct fs_mount **ret_mount, int *ret_fd, char **ret_why)
+int fs_mount_new(const char *file, const char *dir, bool read_only,
+		 const struct fs_options *o, struct fs_mount **ret_mount,
+		 int *ret_fd, char **ret_why)
 {
 	CLEANUP(fs_mount_freep) struct fs_mount *m = calloc(1, sizeof(*m));
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
@@ -166,7 +169,7 @@ int fs_mount_new(const char *file, const char *dir, const struct fs_options *o,
 	if (!m->dir)
 		return -ENOMEM;
 	(void)mount_id(dir, &before);
-	r = mount_args(file, o, &args);
+	r = mount_args(file, read_only, o, &args);
 	if (r == 0)
 		r = mount_fd(dir, &args, &fd, ret_why);
 	fuse_opt_free_args(&args);
@@ -216,6 +219,25 @@ int fs_mount_end(struct fs_mount *m, bool lazily)
 	if (errno == EPERM)
 		return run_helper(m->dir, lazily);
 	return errno == EINVAL ? 0 : -errno; /* EINVAL: no longer a mount */
+}
+
+/* By the kernel's control files, if they are there; else as root. */
+void fs_mount_abort(struct fs_mount *m)
+{
+	CLEANUP(fd_closep) int dir = open(m->dir, O_PATH | O_CLOEXEC);
+	CLEANUP(fd_closep) int control = -1;
+	struct statx stx;
+	char path[64];
+	int64_t id;
+
+	if (dir < 0 || mount_id(m->dir, &id) < 0 || id != m->id ||
+	    statx(dir, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &stx) < 0)
+		return;
+	snprintf(path, sizeof(path), "/sys/fs/fuse/connections/%u/abort",
+		 stx.stx_dev_minor);
+	control = open(path, O_WRONLY | O_CLOEXEC);
+	if (control < 0 || write(control, "1", 1) != 1)
+		(void)umount2(m->dir, UMOUNT_NOFOLLOW | MNT_FORCE);
 }
 
 void fs_mount_free(struct fs_mount *m)

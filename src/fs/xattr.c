@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* xattr.c - attributes: getxattr, listxattr, and their size protocol. */
+/* xattr.c - attributes: getxattr, listxattr, and their size protocol; setxattr,
+ * removexattr. */
 #include "fs_int.h"
 
 /* size 0 asks how long it is. */
@@ -45,4 +46,24 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	else
 		reply(req, names.buf, names.len, size);
 	strbuf_done(&names);
+}
+
+void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
+		    const char *value, size_t size, int flags)
+{
+	struct fs *fs = fs_enter(req);
+
+	if (fs)
+		fs_reply_done(
+			req, "setxattr",
+			ns_setxattr(fs->ns, ino, name, value, size, flags));
+}
+
+void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	struct fs *fs = fs_enter(req);
+
+	if (fs)
+		fs_reply_done(req, "removexattr",
+			      ns_removexattr(fs->ns, ino, name));
 }

@@ -3,7 +3,7 @@
 #ifndef H5FS_IMAGE_INT_H
 #define H5FS_IMAGE_INT_H
 
-#include "h5fs/layout.h"
+#include "h5fs/image.h"
 
 /* ---- names (layout_names.c) ----
  * A name is split into words at case changes, digits and punctuation. Each word
@@ -83,6 +83,11 @@ bool siblings_have_stack(const struct siblings *s, uint64_t n, uint64_t h,
 /* Once all members have been decided: for layout_label_candidates(). */
 void labels_index(struct desc_group *g);
 
+/* ---- norm.c ---- */
+/* The rule that the attribute h5fs.norm names, if the dataset's type can have it
+ * and only its values would tell; else NORM_RANGE. */
+enum norm_kind norm_stored(const struct desc *d);
+
 /* ---- rules ---- */
 /* The answer of a rule: not mine, pictures, encoded files, or certainly not
  * pictures. */
@@ -130,5 +135,60 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 }
 /* Is a x b within `ratio` tenths of a square? */
 bool aspect_within(uint64_t a, uint64_t b, unsigned ratio);
+
+
+/* ---- decoding (picture.c, decode_*.c) ---- */
+struct decoding {
+	const uint8_t *bytes;
+	size_t n;
+	const char *format; /* "PNG" */
+	uint64_t max_pixels, max_bytes;
+	struct picture picture;
+	unsigned orientation; /* EXIF's 1..8; others: as it is */
+	char **ret_why;
+};
+typedef int decode_fn(struct decoding *d);
+decode_fn decode_png, decode_bmp;
+decode_fn decode_jpeg, decode_tiff, decode_webp, decode_gif; /* decode_vips.c */
+void png_version(struct strbuf *out);
+void vips_versions(struct strbuf *out);
+/* Puts the line into *ret_why, if that is wanted, and returns r. */
+int picture_why(char **ret_why, int r, const char *fmt, ...) PRINTF(3, 4);
+/* Sets the size of d->picture and makes its pixels, not yet written; -EFBIG beyond
+ * the limits. */
+int picture_begin(struct decoding *d, uint64_t width, uint64_t height,
+		  unsigned channels, unsigned bits);
+/* Pixels of p's shape, not yet written. -EFBIG: over 2 GiB; -ENOMEM. */
+int picture_alloc(struct picture *p);
+static inline size_t picture_pixel_bytes(const struct picture *p)
+{
+	return (size_t)p->channels * p->bits / 8;
+}
+static inline size_t picture_row_bytes(const struct picture *p)
+{
+	return p->width * picture_pixel_bytes(p);
+}
+
+/* ---- orient.c ---- */
+/* A SHORT of the first directory of a TIFF file, or of EXIF data, which is one;
+ * 0: it is not there. */
+unsigned tiff_short(const uint8_t *bytes, size_t n, uint16_t tag);
+#define TIFF_PHOTOMETRIC 0x0106
+#define TIFF_ORIENTATION 0x0112
+/* Turns p so that what EXIF's orientation says is done. */
+int picture_orient(struct picture *p, unsigned orientation);
+
+/* ---- resample.c ---- */
+/* What lies in the box of p (left, top, right, bottom, in pixels), as a picture
+ * of this size. */
+struct picture_box {
+	double x0, y0, x1, y1;
+};
+int picture_resample(const struct picture *p, const struct picture_box *box,
+		     uint32_t width, uint32_t height,
+		     struct picture *ret_picture);
+int picture_nearest(const struct picture *p, const struct picture_box *box,
+		    uint32_t width, uint32_t height,
+		    struct picture *ret_picture);
 
 #endif

@@ -10,6 +10,8 @@
 
 const char *const layout_dataset_facts[] = {
 	"h5fs.layout",
+	"h5fs.norm",
+	"h5fs.range",
 	"CLASS",
 	"IMAGE_SUBCLASS",
 	"INTERLACE_MODE",

@@ -37,6 +37,8 @@ static bool has_picture_range(const struct question *q)
 {
 	struct layout_range r;
 
+	if (norm_is_invertible(norm_stored(q->d)))
+		return true;
 	if (!q->probe || !q->probe->range ||
 	    q->probe->range(q->d->arg, q->d, NULL, &r) < 0)
 		return false;

@@ -25,7 +25,7 @@ static const struct {
 	[NORM_FLOAT_BYTE] = { "float-byte", 8, true, true },
 	[NORM_FLOAT_WHOLE] = { "float-whole", 8, true, true },
 	[NORM_FLOAT_MINMAX] = { "float-minmax", 8, false, true },
-	[NORM_PALETTE] = { "palette", 8, false, false },
+	[NORM_PALETTE] = { "palette", 8, true, false },
 };
 
 const char *norm_name(enum norm_kind k)
@@ -36,6 +36,24 @@ const char *norm_name(enum norm_kind k)
 bool norm_is_invertible(enum norm_kind k)
 {
 	return (size_t)k < ARRAY_SIZE(norms) && norms[k].invertible;
+}
+
+/* The kinds that only a look at the values tells apart. */
+static bool is_by_values(enum norm_kind k, bool is_float)
+{
+	return is_float ? k >= NORM_FLOAT_UNIT && k <= NORM_FLOAT_MINMAX
+			: k >= NORM_INT_U8 && k <= NORM_INT_MINMAX;
+}
+
+enum norm_kind norm_stored(const struct desc *d)
+{
+	const char *text = facts_text(&d->facts, "h5fs.norm");
+
+	for (size_t k = 0; text && k < ARRAY_SIZE(norms); k++)
+		if (!strcmp(norms[k].name, text) &&
+		    is_by_values((enum norm_kind)k, desc_is_float(d)))
+			return (enum norm_kind)k;
+	return NORM_RANGE;
 }
 
 static bool set_range(struct norm *n, double lo, double hi)
@@ -71,6 +89,27 @@ static bool declared_range(const struct desc *d, struct norm *n)
 	lo = number_fact(d, "valid_min", 1);
 	hi = number_fact(d, "valid_max", 1);
 	return lo && hi && set_range(n, lo->nums[0], hi->nums[0]);
+}
+
+/* The rule that was written beside the first pictures that h5fs added: what came
+ * later does not change how a picture looks. */
+static bool stored_rule(const struct desc *d, struct norm *n)
+{
+	enum norm_kind k = norm_stored(d);
+	const struct fact *range = number_fact(d, "h5fs.range", 2);
+
+	if (k == NORM_RANGE)
+		return false;
+	if (k == NORM_INT_MINMAX || k == NORM_FLOAT_MINMAX) {
+		if (!range || !isfinite(range->nums[0]) ||
+		    !isfinite(range->nums[1]) ||
+		    range->nums[0] > range->nums[1])
+			return false;
+		n->lo = range->nums[0];
+		n->hi = range->nums[1];
+	}
+	n->kind = k;
+	return true;
 }
 
 static bool is_declared_unsigned(const struct desc *d)
@@ -115,7 +154,7 @@ static bool norm_by_type(const struct layout *l, const struct desc *d,
 					     : NORM_U16;
 	} else if (declared_range(d, n)) {
 		n->packed = d->num == NUM_INT && is_declared_unsigned(d);
-	} else {
+	} else if (l->norm_sample || !stored_rule(d, n)) {
 		return false;
 	}
 	n->bits = norms[n->kind].bits ? norms[n->kind].bits : 8 * d->num_size;

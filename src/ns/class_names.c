@@ -125,15 +125,49 @@ static int names_from_enum(const struct dtype *t, struct class_names *n)
 	return r < 0 ? r : n->count ? 0 : -ENOENT;
 }
 
-static int names_from_attrs(struct store *s, struct obj_id id,
-			    struct class_names *n)
+void names_source_done(struct names_source *at)
+{
+	free(at->path);
+	at->path = NULL;
+}
+
+static int found_in_attr(const struct object *o, const char *attr,
+			 struct names_source *at)
+{
+	if (!at)
+		return 0;
+	at->id = o->info.id;
+	at->attr = attr;
+	at->path = object_path(o);
+	return at->path ? 0 : -ENOMEM;
+}
+
+static int found_in_dataset(const struct object *g, const char *name,
+			    struct obj_id id, struct names_source *at)
+{
+	CLEANUP(freep) char *path = at ? object_path(g) : NULL;
+
+	if (!at)
+		return 0;
+	at->id = id;
+	at->attr = NULL;
+	if (!path ||
+	    asprintf(&at->path, "%s/%s", path[1] ? path : "", name) < 0)
+		at->path = NULL;
+	return at->path ? 0 : -ENOMEM;
+}
+
+static int names_from_attrs(const struct object *o, struct class_names *n,
+			    struct names_source *at)
 {
 	for (const char *const *k = layout_class_name_lists; *k; k++) {
 		CLEANUP(array_freep) struct array *a = NULL;
-		int r = store_attr(s, id, *k, &a);
+		int r = store_attr(o->gen->store, o->info.id, *k, &a);
 
 		if (r == 0)
 			r = names_from_array(a, n);
+		if (r == 0)
+			r = found_in_attr(o, *k, at);
 		if (r == 0 || !is_damage(r))
 			return r;
 		class_names_done(n);
@@ -142,14 +176,16 @@ static int names_from_attrs(struct store *s, struct obj_id id,
 }
 
 /* A dataset as long as the set names its rows, not its classes. */
-static int names_from_group(struct store *s, struct obj_id group, uint64_t rows,
-			    struct class_names *n)
+static int names_from_group(const struct object *g, uint64_t rows,
+			    struct class_names *n, struct names_source *at)
 {
+	struct store *s = g->gen->store;
+
 	for (const char *const *k = layout_class_name_lists; *k; k++) {
 		CLEANUP(array_freep) struct array *a = NULL;
 		CLEANUP(dset_unrefp) struct dset *d = NULL;
 		struct obj_info info;
-		int r = store_resolve(s, group, *k, &info);
+		int r = store_resolve(s, g->info.id, *k, &info);
 
 		if (r == 0 && info.kind == OBJ_DATASET)
 			r = dset_open(s, info.id, *k, &d);
@@ -165,6 +201,8 @@ static int names_from_group(struct store *s, struct obj_id group, uint64_t rows,
 			       &a);
 		if (r == 0)
 			r = names_from_array(a, n);
+		if (r == 0)
+			r = found_in_dataset(g, *k, info.id, at);
 		if (r == 0 || !is_damage(r))
 			return r;
 		class_names_done(n);
@@ -173,10 +211,9 @@ static int names_from_group(struct store *s, struct obj_id group, uint64_t rows,
 }
 
 int class_names_find(struct object *o, struct dset *labels,
-		     struct class_names *n)
+		     struct class_names *n, struct names_source *at)
 {
 	const struct dtype *t = dset_info(labels)->type;
-	struct store *s = o->gen->store;
 	int r;
 
 	if (t->class == DT_ENUM)
@@ -185,17 +222,17 @@ int class_names_find(struct object *o, struct dset *labels,
 		r = names_set(n, 0, "False", 5);
 		return r < 0 ? r : names_set(n, 1, "True", 4);
 	}
-	r = o->labels ? names_from_attrs(s, o->labels->info.id, n) : -ENOENT;
+	r = o->labels ? names_from_attrs(o->labels, n, at) : -ENOENT;
 	if (r == -ENOENT)
-		r = names_from_attrs(s, o->info.id, n);
+		r = names_from_attrs(o, n, at);
 	if (r == -ENOENT)
-		r = names_from_attrs(s, o->parent->info.id, n);
+		r = names_from_attrs(o->parent, n, at);
 	if (r == -ENOENT)
-		r = names_from_attrs(s, o->gen->root->info.id, n);
+		r = names_from_attrs(o->gen->root, n, at);
 	if (r == -ENOENT)
-		r = names_from_group(s, o->parent->info.id, o->count, n);
+		r = names_from_group(o->parent, o->count, n, at);
 	if (r == -ENOENT)
-		r = names_from_group(s, o->gen->root->info.id, o->count, n);
+		r = names_from_group(o->gen->root, o->count, n, at);
 	return r;
 }
 
@@ -216,7 +253,7 @@ int class_names_get(struct state *st, struct object *o, struct dset *d,
 
 	if (!st->class_names) {
 		n = calloc(1, sizeof(*n));
-		r = n ? class_names_find(o, d, n) : -ENOMEM;
+		r = n ? class_names_find(o, d, n, NULL) : -ENOMEM;
 		if (r < 0 && !is_damage(r)) {
 			class_names_free(n);
 			return r;

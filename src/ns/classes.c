@@ -3,7 +3,7 @@
  * Made when they are opened: one integer a sample. */
 #include <stdio.h>
 
-#include "labels_int.h"
+#include "write_int.h"
 
 #define READ_ROWS 65536
 #define MAX_LABELS (1u << 28) /* rows; reading more would take minutes */
@@ -20,6 +20,7 @@ void classes_free(struct classes *c)
 	free(c->folders);
 	free(c->rows);
 	free(c->by_name);
+	free(c->order);
 	free(c);
 }
 
@@ -318,6 +319,30 @@ static int name_folders(struct classes *c, enum ns_class_names how)
 	return make_names_unique(c);
 }
 
+static int by_folder_label(const void *a, const void *b, void *arg)
+{
+	const struct classes *c = arg;
+	const char *x = c->folders[*(const uint32_t *)a].label;
+	const char *y = c->folders[*(const uint32_t *)b].label;
+
+	return strcmp(x ? x : "", y ? y : "");
+}
+
+/* Uses by_name, which is filled later. */
+static void mark_shared(struct classes *c)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		c->by_name[i] = i;
+	qsort_r(c->by_name, c->count, sizeof(*c->by_name), by_folder_label, c);
+	for (uint32_t i = 1; i < c->count; i++) {
+		struct class_folder *a = &c->folders[c->by_name[i - 1]];
+		struct class_folder *b = &c->folders[c->by_name[i]];
+
+		if (a->label && b->label && !strcmp(a->label, b->label))
+			a->shared = b->shared = true;
+	}
+}
+
 /* Rows sorted by class; items in label order. */
 static int fill_classes(struct builder *b, uint64_t n, enum ns_class_names how,
 			struct classes **ret)
@@ -332,13 +357,14 @@ static int fill_classes(struct builder *b, uint64_t n, enum ns_class_names how,
 		return -ENOMEM;
 	c->folders = calloc(b->count + 1, sizeof(*c->folders));
 	c->by_name = calloc(b->count + 1, sizeof(*c->by_name));
+	c->order = calloc(b->count + 1, sizeof(*c->order));
 	c->rows = malloc(n * sizeof(*c->rows) + 1);
-	if (!c->folders || !c->by_name || !c->rows)
+	if (!c->folders || !c->by_name || !c->order || !c->rows)
 		return -ENOMEM;
-	c->count = (uint32_t)b->count;
+	c->count = c->shown = (uint32_t)b->count;
 	c->nrows = (uint32_t)n;
 	for (uint32_t i = 0; i < c->count; i++)
-		order[i] = i;
+		order[i] = c->order[i] = i;
 	qsort_r(order, c->count, sizeof(*order), by_label, b);
 	for (uint32_t i = 0; i < c->count; i++) {
 		struct item *it = &b->items[order[i]];
@@ -353,6 +379,8 @@ static int fill_classes(struct builder *b, uint64_t n, enum ns_class_names how,
 	for (uint64_t i = 0; i < n; i++)
 		if (b->of_row[i] != NO_ITEM)
 			c->rows[next[b->of_row[i]]++] = (uint32_t)i;
+	c->text = b->strings;
+	mark_shared(c);
 	r = name_folders(c, how);
 	if (r < 0)
 		return r;
@@ -365,6 +393,7 @@ static int make_classes(struct ns *ns, struct object *o, struct classes **ret)
 	CLEANUP(builder_done) struct builder b = { 0 };
 	CLEANUP(dset_unrefp) struct dset *d = NULL;
 	CLEANUP(class_names_done) struct class_names names = { 0 };
+	CLEANUP(classes_freep) struct classes *c = NULL;
 	int r;
 
 	if (!o->labelled)
@@ -374,11 +403,17 @@ static int make_classes(struct ns *ns, struct object *o, struct classes **ret)
 		r = read_labels(&b, d, o->count);
 	if (r < 0)
 		return r;
-	r = class_names_find(o, d, &names);
+	r = class_names_find(o, d, &names, NULL);
 	if (r < 0 && !is_damage(r))
 		return r;
 	r = declare(&b, &names);
-	return r < 0 ? r : fill_classes(&b, o->count, ns->opts.classes, ret);
+	if (r == 0)
+		r = fill_classes(&b, o->count, ns->opts.classes, &c);
+	if (r == 0 && ns->write)
+		r = class_order_keep(ns, o, c);
+	if (r == 0)
+		*ret = TAKE(c);
+	return r;
 }
 
 int labels_classes(struct ns *ns, struct state *st, const struct classes **ret)
@@ -458,7 +493,7 @@ int labels_group_classes(struct ns *ns, struct object *g,
 const struct class_folder *classes_find(const struct classes *c,
 					const char *name, uint32_t *ret_index)
 {
-	uint32_t lo = 0, hi = c->count;
+	uint32_t lo = 0, hi = c->shown;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;

@@ -2,7 +2,7 @@
 /* content.c - the bytes and the size of every file of the tree. */
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "write_int.h"
 
 /* Smaller files come in one request and are cached by the kernel alone. */
 #define CACHE_FROM 16384
@@ -362,13 +362,15 @@ static int small_text(struct ns *ns, const struct pin *p, struct blob **ret)
 		return content_type(p->object, ret);
 	case V_CONTROL:
 		return control_read(ns, p->node.index, ret, NULL);
+	case V_PENDING:
+		return pending_bytes(ns, p, ret);
 	default:
 		return -EISDIR;
 	}
 }
 
-int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
-	    struct ns_bytes *ret_bytes)
+static int read_once(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
+		     struct ns_bytes *ret_bytes)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	struct blob *b = NULL;
@@ -384,6 +386,8 @@ int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
 	}
 	if (size > MAX_READ)
 		size = MAX_READ;
+	if (p.node.view == V_STAGED || p.node.view == V_DRAFT)
+		return staged_read(ns, &p, offset, size, ret_bytes);
 	if (p.node.view == V_SLICE) {
 		pthread_rwlock_rdlock(&ns->tables);
 		struct ephemeral *e =
@@ -392,6 +396,7 @@ int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
 
 		if (e)
 			copy = *e;
+		copy.object = p.object; /* e's may be of a later generation */
 		pthread_rwlock_unlock(&ns->tables);
 		return e ? read_slice(ns, &copy, offset, size, ret_bytes)
 			 : -ENOENT;
@@ -404,4 +409,16 @@ int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
 	}
 	r = small_text(ns, &p, &b);
 	return r < 0 ? r : give(b, offset, size, ret_bytes);
+}
+
+int ns_read(struct ns *ns, uint64_t ino, uint64_t offset, size_t size,
+	    struct ns_bytes *ret_bytes)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = read_once(ns, ino, offset, size, ret_bytes);
+	while (ns_again(ns, r, &tries));
+	return r;
 }

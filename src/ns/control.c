@@ -19,6 +19,7 @@ const char *const control_names[CONTROLS] = {
 	[CONTROL_STATUS] = "status",
 	[CONTROL_ERRORS] = "errors",
 	[CONTROL_METRICS] = "metrics",
+	[CONTROL_COMMANDS] = "control",
 };
 
 struct figures {
@@ -30,6 +31,20 @@ struct figures {
 	double uptime;
 };
 
+void stats_take(struct store_stats *sum, struct store *store)
+{
+	struct store_stats s;
+
+	store_get_stats(store, &s);
+	sum->bytes_read += s.bytes_read;
+	sum->chunks_decoded += s.chunks_decoded;
+	sum->lib_reads += s.lib_reads;
+	sum->locates += s.locates;
+	sum->parts += s.parts;
+	sum->ahead += s.ahead;
+	sum->ahead_used += s.ahead_used;
+}
+
 static void take_figures(struct ns *ns, struct figures *f)
 {
 	struct rusage ru;
@@ -39,17 +54,10 @@ static void take_figures(struct ns *ns, struct figures *f)
 	if (ns->points)
 		points_get_stats(ns->points, &f->points);
 	pthread_rwlock_rdlock(&ns->tables);
+	f->store = ns->past;
 	for (struct gen *g = ns->gen; g; g = g->next) {
-		struct store_stats s;
-
-		store_get_stats(g->store, &s);
-		f->store.bytes_read += s.bytes_read;
-		f->store.chunks_decoded += s.chunks_decoded;
-		f->store.lib_reads += s.lib_reads;
-		f->store.locates += s.locates;
-		f->store.parts += s.parts;
-		f->store.ahead += s.ahead;
-		f->store.ahead_used += s.ahead_used;
+		if (g->store)
+			stats_take(&f->store, g->store);
 		f->objects += (uint64_t)g->listed;
 		f->generations++;
 	}
@@ -148,8 +156,18 @@ static json_t *last_errors(struct ns *ns)
 	return array;
 }
 
+static void set_text(json_t *object, const char *key, const char *text)
+{
+	/* a path need not be UTF-8, JSON must be */
+	if (text && json_object_set_new(object, key, json_string(text)) < 0)
+		json_object_set_new(object, key, json_string("?"));
+}
+
 int ns_status_json(struct ns *ns, struct strbuf *out)
 {
+	static const char *const modes[] = {
+		[NS_RO] = "ro", [NS_APPEND] = "append", [NS_EDIT] = "edit"
+	};
 	struct figures f;
 	CLEANUP(freep) char *warning = NULL;
 	json_t *j;
@@ -159,8 +177,8 @@ int ns_status_json(struct ns *ns, struct strbuf *out)
 	j = json_pack(
 		"{s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I,"
 		" s:{s:I, s:I, s:I, s:I, s:I, s:I}}",
-		"version", H5FS_VERSION, "file", "", "mode", "ro", "view",
-		ns->opts.view == NS_CLASSES ? "classes" : "tree",
+		"version", H5FS_VERSION, "file", "", "mode", modes[ns->mode],
+		"view", ns->opts.view == NS_CLASSES ? "classes" : "tree",
 		"uptime_seconds", f.uptime, "reads", (json_int_t)f.requests,
 		"bytes_read", (json_int_t)f.store.bytes_read, "errors",
 		(json_int_t)f.faults, "cache", "bytes",
@@ -171,15 +189,16 @@ int ns_status_json(struct ns *ns, struct strbuf *out)
 		(json_int_t)f.cache.evicted);
 	if (!j)
 		return -ENOMEM;
-	/* a path need not be UTF-8, JSON must be */
-	if (json_object_set_new(j, "file", json_string(ns->file)) < 0)
-		json_object_set_new(j, "file", json_string("?"));
+	set_text(j, "file", ns->file);
+	set_text(j, "mode_why", ns->mode_why);
+	set_text(j, "recovered", ns->recovered);
 	pthread_rwlock_rdlock(&ns->tables); /* the generation stays */
 	if (store_warning(ns->gen->store))
 		warning = strdup(store_warning(ns->gen->store));
 	pthread_rwlock_unlock(&ns->tables);
-	if (warning)
-		json_object_set_new(j, "warning", json_string(warning));
+	set_text(j, "warning", warning);
+	if (ns->stage)
+		json_object_set_new(j, "staged", staged_json(ns));
 	json_object_set_new(j, "last_errors", last_errors(ns));
 	text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);
@@ -214,6 +233,8 @@ int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob,
 
 	if (which >= CONTROLS)
 		return -ENOENT;
+	if (which == CONTROL_COMMANDS)
+		return -EACCES;
 	LOCK_SCOPE(&ns->control);
 	s = &ns->snapshots[which];
 	if (!s->bytes || now_ms() - s->at_ms >= SNAPSHOT_MS) {
@@ -231,4 +252,12 @@ int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob,
 		*ret_mtime = s->mtime;
 	*ret_blob = blob_ref(s->bytes);
 	return r;
+}
+
+void control_renew(struct ns *ns)
+{
+	LOCK_SCOPE(&ns->control);
+
+	for (size_t i = 0; i < CONTROLS; i++)
+		ns->snapshots[i].at_ms = INT64_MIN / 2;
 }

@@ -387,10 +387,12 @@ static int add_class_folders(struct maker *m, struct object *o,
 {
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < c->count; i++) {
-		struct entry e = { .object = o, .view = V_CLASS, .index = i };
+	for (uint32_t i = 0; r == 0 && i < c->shown; i++) {
+		struct entry e = { .object = o,
+				   .view = V_CLASS,
+				   .index = c->order[i] };
 
-		e.name = strdup(c->folders[i].name);
+		e.name = strdup(c->folders[e.index].name);
 		r = entries_add(m->grp, &m->cap, &e);
 	}
 	return r;

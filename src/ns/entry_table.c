@@ -20,6 +20,17 @@ const struct entry *group_find(const struct group *g, const char *name)
 	return NULL;
 }
 
+/* With any suffix: what it leads to may have been there, or come yet. */
+const struct entry *group_find_dangling(const struct group *g, const char *name)
+{
+	const char *dot = name_has_suffix(name) ? strrchr(name, '.') : NULL;
+	CLEANUP(freep)
+	char *base = dot ? strndup(name, (size_t)(dot - name)) : NULL;
+	const struct entry *e = base ? group_find(g, base) : NULL;
+
+	return e && e->target && !e->to ? e : NULL;
+}
+
 /* An entry whose name is taken gets the dot of its suffix escaped: a sample
  * directory `d.png` beside a picture `d`. */
 static int make_unique(struct entry *e)

@@ -154,6 +154,7 @@ int eph_get(struct ns *ns, struct object *o, uint8_t view, const char *key,
 			ns->eph[slot].view = view;
 			ns->eph[slot].key = copy;
 			ns->eph[slot].hash = hash;
+			o->ephemerals++;
 			chain_add(ns, slot);
 			copy = NULL;
 		}
@@ -180,12 +181,33 @@ void eph_forget(struct ns *ns, uint32_t slot, uint64_t n)
 				   __ATOMIC_ACQ_REL);
 		if (e->refs == 0) {
 			chain_remove(ns, slot);
+			e->object->ephemerals--;
 			slot_clear(e);
 			e->next_free = ns->eph_free;
 			ns->eph_free = slot;
 		}
 	}
 	pthread_rwlock_unlock(&ns->tables);
+}
+
+void eph_rebase(struct ns *ns, struct object *from, struct object *to)
+{
+	for (uint32_t i = 0; i < ns->neph && from->ephemerals; i++) {
+		struct ephemeral *e = &ns->eph[i];
+
+		if (e->object != from)
+			continue;
+		chain_remove(ns, i);
+		e->object = to;
+		e->hash = hash_of(to, e->view, e->key);
+		chain_add(ns, i);
+		from->ephemerals--;
+		to->ephemerals++;
+		__atomic_fetch_sub(&from->gen->lookups, e->refs,
+				   __ATOMIC_ACQ_REL);
+		__atomic_fetch_add(&to->gen->lookups, e->refs,
+				   __ATOMIC_ACQ_REL);
+	}
 }
 
 void eph_free_all(struct ns *ns)

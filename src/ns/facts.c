@@ -125,7 +125,7 @@ static int fact_norm(struct fact_arg *a, struct strbuf *out)
 	return 0;
 }
 
-static int fact_range(struct fact_arg *a, struct strbuf *out)
+void norm_range(const struct norm *n, double *ret_lo, double *ret_hi)
 {
 	static const struct {
 		enum norm_kind kind;
@@ -138,6 +138,18 @@ static int fact_range(struct fact_arg *a, struct strbuf *out)
 		{ NORM_INVERTED, 0, 255 },   { NORM_BINARY, 0, 1 },
 		{ NORM_BINARY_RGB, 0, 1 },   { NORM_PALETTE, 0, 255 },
 	};
+
+	*ret_lo = n->lo;
+	*ret_hi = n->hi;
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		if (fixed[i].kind == n->kind) {
+			*ret_lo = fixed[i].lo;
+			*ret_hi = fixed[i].hi;
+		}
+}
+
+static int fact_range(struct fact_arg *a, struct strbuf *out)
+{
 	struct norm norm;
 	double lo, hi;
 	int r;
@@ -153,13 +165,7 @@ static int fact_range(struct fact_arg *a, struct strbuf *out)
 		if (r < 0)
 			return r;
 	}
-	lo = norm.lo;
-	hi = norm.hi;
-	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
-		if (fixed[i].kind == norm.kind) {
-			lo = fixed[i].lo;
-			hi = fixed[i].hi;
-		}
+	norm_range(&norm, &lo, &hi);
 	strbuf_printf(out, "[%.17g,%.17g]", lo, hi);
 	return 0;
 }

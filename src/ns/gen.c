@@ -3,10 +3,48 @@
  *
  * FILE changes underneath: a change makes a new generation with new object
  * numbers; an old one stays as long as the kernel holds references to its nodes
- * or a call is under way in it. */
+ * or a call is under way in it.
+ *
+ * A commit of this mount makes a new generation too, but there every object goes
+ * on: it takes over the number of what it was, as soon as its group is looked
+ * into (object_adopt), so that inodes, open files and the kernel's pages stay
+ * good. Who meets an object of the superseded generation looks for it by its path
+ * (pin_get). */
 #include <stdio.h>
 
 #include "ns_int.h"
+
+/* Who looks at generations under the tables lock meets no store that is being
+ * closed; what it has counted stays counted. */
+static void close_stores(struct ns *ns, struct gen *gen)
+{
+	struct store *store;
+
+	pthread_rwlock_wrlock(&ns->tables);
+	store = TAKE(gen->store);
+	if (store)
+		stats_take(&ns->past, store);
+	pthread_rwlock_unlock(&ns->tables);
+	for (size_t i = 0; i < gen->nlabel_stores; i++) {
+		store_close(gen->label_stores[i].store);
+		free(gen->label_stores[i].file);
+	}
+	free(gen->label_stores);
+	gen->label_stores = NULL;
+	gen->nlabel_stores = 0;
+	store_close(store);
+}
+
+/* Under the tables lock: nobody is to look for what it was in gen. */
+static void forget_was(struct ns *ns, const struct gen *gen)
+{
+	if (!gen->superseded)
+		return;
+	for (struct gen *g = ns->gen; g; g = g->next)
+		for (struct object *o = g->objects; o; o = o->older)
+			if (o->was && o->was->gen == gen)
+				o->was = o->was->was;
+}
 
 void gen_free(struct ns *ns, struct gen *gen)
 {
@@ -17,18 +55,16 @@ void gen_free(struct ns *ns, struct gen *gen)
 	states_drop(ns, gen);
 	pthread_rwlock_wrlock(&ns->tables);
 	for (o = gen->objects; o; o = o->older)
-		object_number_give(ns, o->number);
+		if (ns->pages[o->number / OBJECT_PAGE]
+			     [o->number % OBJECT_PAGE] == o)
+			object_number_give(ns, o->number);
+	forget_was(ns, gen);
 	pthread_rwlock_unlock(&ns->tables);
 	for (o = gen->objects; o; o = older) {
 		older = o->older;
 		object_free(o);
 	}
-	for (size_t i = 0; i < gen->nlabel_stores; i++) {
-		store_close(gen->label_stores[i].store);
-		free(gen->label_stores[i].file);
-	}
-	free(gen->label_stores);
-	store_close(gen->store);
+	close_stores(ns, gen);
 	free(gen);
 }
 
@@ -131,7 +167,9 @@ int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 				    .cache = ns->cache,
 				    .points = ns->points,
 				    .pool = ns->pool,
-				    .faults = ns->faults };
+				    .faults = ns->faults,
+				    .beside =
+					    ns->detached ? NULL : ns->writer };
 	struct gen *gen = calloc(1, sizeof(*gen));
 	struct obj_info info;
 	int r;
@@ -159,10 +197,28 @@ int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 	return 0;
 }
 
-/* Old generations that nobody needs any more. */
+/* Nobody reads a superseded generation: only its names are still of use. */
+static void close_superseded(struct ns *ns)
+{
+	for (struct gen *g = ns->gen->next; g; g = g->next) {
+		bool unused;
+
+		pthread_rwlock_wrlock(&ns->tables);
+		unused = g->superseded &&
+			 !__atomic_load_n(&g->users, __ATOMIC_ACQUIRE);
+		pthread_rwlock_unlock(&ns->tables);
+		if (unused && g->store) {
+			states_drop(ns, g);
+			close_stores(ns, g);
+		}
+	}
+}
+
+/* Old generations that nobody needs any more, newest first: what an object was in
+ * the older ones is known by the newer. Under ns.refresh. */
 static void sweep(struct ns *ns)
 {
-	struct gen *dead = NULL;
+	struct gen *dead = NULL, **last = &dead;
 
 	pthread_rwlock_wrlock(&ns->tables);
 	for (struct gen **p = &ns->gen->next; *p;) {
@@ -174,8 +230,9 @@ static void sweep(struct ns *ns)
 			continue;
 		}
 		*p = g->next;
-		g->next = dead;
-		dead = g;
+		g->next = NULL;
+		*last = g;
+		last = &g->next;
 	}
 	pthread_rwlock_unlock(&ns->tables);
 	while (dead) {
@@ -184,6 +241,7 @@ static void sweep(struct ns *ns)
 		gen_free(ns, dead);
 		dead = next;
 	}
+	close_superseded(ns);
 }
 
 static void put_names(const struct gen *gen, struct strbuf *out)
@@ -208,16 +266,71 @@ static bool has_changed(struct gen *gen)
 
 #define RETRY_MS 1000 /* after a try that failed, or a look at a SWMR writer */
 
+/* Under the tables lock. Objects were made children after parents, and are kept
+ * newest first. */
+static int adopt_all(struct ns *ns, struct gen *gen)
+{
+	struct object **all, *o;
+	size_t n = 0;
+
+	for (o = gen->objects; o; o = o->older)
+		n++;
+	all = malloc((n + 1) * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (o = gen->objects, n = 0; o; o = o->older)
+		all[n++] = o;
+	while (n)
+		object_adopt(ns, all[--n]);
+	free(all);
+	return 0;
+}
+
+/* Does a generation that comes after a commit of this mount go on where the
+ * last one was? */
+static int supersede(struct ns *ns, struct gen *gen)
+{
+	int r;
+
+	pthread_rwlock_wrlock(&ns->tables);
+	gen->root->was = ns->gen->root;
+	r = adopt_all(ns, gen);
+	if (r == 0) {
+		ns->gen->superseded = true;
+		gen->next = ns->gen;
+		ns->gen = gen;
+	}
+	pthread_rwlock_unlock(&ns->tables);
+	if (r < 0)
+		gen_free(ns, gen);
+	return r;
+}
+
 static int open_next(struct ns *ns)
 {
 	CLEANUP(freep) char *why = NULL;
 	struct gen *gen = NULL;
-	int r = gen_open(ns, &gen, &why);
+	bool own = ns->writer && !ns->detached &&
+		   store_check(ns->gen->store) == STORE_CHANGED;
+	int r;
 
+	if (ns->writer &&
+	    !own) { /* the writer has the file that was replaced */
+		__atomic_store_n(&ns->detached, true, __ATOMIC_RELEASE);
+		(void)faults_add(ns->faults, ns->file,
+				 "another file has taken its name; nothing can "
+				 "be written to it",
+				 "unmount and mount it again");
+	}
+	r = gen_open(ns, &gen, &why);
 	if (r < 0) {
 		log_debug("%s: %s", ns->file, why ? why : strerror(-r));
 		return r;
 	}
+	sets_forget(ns); /* they would hold the old generation */
+	if (own)
+		return supersede(ns, gen);
+	rownames_forget(ns);
 	put_names(ns->gen, &ns->stale_names);
 	put_names(gen, &ns->stale_names);
 	/* what answers without being listed */
@@ -250,6 +363,8 @@ int refresh_now(struct ns *ns)
 			break;
 	}
 	ns->refreshed_ms = now_ms();
+	if (ns->refresh_error == 0 && ns->writer)
+		sweep(ns);
 	return ns->refresh_error;
 }
 

@@ -27,9 +27,17 @@ struct class_names { /* of labels 0 .. count-1; NULL: no name */
 	char **of;
 };
 void class_names_done(struct class_names *n);
-/* Declared names for the labels of a set. -ENOENT: there are none. */
+/* Where they are declared; no path: by the type of the labels. */
+struct names_source {
+	struct obj_id id;
+	char *path;
+	const char *attr; /* NULL: they are a dataset's elements */
+};
+void names_source_done(struct names_source *at);
+/* Declared names for the labels of a set. -ENOENT: there are none. at may be
+ * NULL. */
 int class_names_find(struct object *o, struct dset *labels,
-		     struct class_names *n);
+		     struct class_names *n, struct names_source *at);
 /* The same, found once and kept with the state. */
 int class_names_get(struct state *st, struct object *o, struct dset *d,
 		    const struct class_names **ret);

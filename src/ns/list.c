@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "write_int.h"
 
 struct lister {
 	struct ns *ns;
@@ -13,6 +13,8 @@ struct lister {
 	ns_emit emit;
 	void *arg;
 	uint64_t tag; /* in the offsets it gives */
+	bool given;   /* something was */
+	bool full;    /* the receiver has had enough */
 };
 
 /* Offsets of the root's directories say which generation they are of. */
@@ -30,27 +32,77 @@ static int give(struct lister *l, struct ns_dirent *d, const struct object *o)
 	/* the kernel holds a reference on what it was given; counted before it
 	 * can give it back */
 	bool counts = d->entry.ino > 1 && node_of(d->entry.ino).object;
-	struct gen *gen = l->dir->gen;
+	uint32_t number = node_of(d->entry.ino).object;
 
 	(void)o;
+	l->given = true;
 	d->next |= l->tag;
 	if (!l->want_stat) {
 		d->entry.ino = 0;
 		counts = false;
 	}
 	if (counts)
-		__atomic_fetch_add(&gen->lookups, 1, __ATOMIC_ACQ_REL);
+		node_count(l->ns, number, 1);
 	if (l->emit(l->arg, d) == 0)
 		return 0;
+	l->full = true;
 	if (counts)
-		__atomic_fetch_sub(&gen->lookups, 1, __ATOMIC_ACQ_REL);
+		node_count(l->ns, number, -1);
 	return 1;
 }
 
 /* ---- groups ---- */
 
-static int list_group(struct lister *l, struct object *g, uint64_t from)
+#define NAMES_A_PAGE 256
+
+/* One page of names that come after *after, at position *at; gives those from
+ * `want` on. 1: there are no more, or the receiver has had enough. */
+static int list_page(struct lister *l, const struct pin *p, uint64_t base,
+		     uint64_t want, char **after, uint64_t *at)
 {
+	struct stage_names names = { 0 };
+	int r = pending_names(l->ns, p, *after, NAMES_A_PAGE, &names);
+	bool last = r < 0 || names.count < NAMES_A_PAGE;
+
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		struct ns_dirent d = { .name = names.names[i],
+				       .next = base + *at + 1 };
+
+		if (*at >= want &&
+		    pending_type(l->ns, p, d.name, &d.type, &d.st_ino) == 0) {
+			d.entry.st.st_ino = d.st_ino;
+			d.entry.st.st_mode = d.type;
+			r = give(l, &d, p->object);
+		}
+		if (r)
+			break;
+		free(*after);
+		*after = TAKE(names.names[i]);
+		++*at;
+	}
+	stage_names_done(&names);
+	return r == -ENOENT ? 1 : r == 0 ? last : r;
+}
+
+/* Behind `base` entries of other kinds. */
+static int list_pending(struct lister *l, const struct pin *p, uint64_t base,
+			uint64_t from)
+{
+	uint64_t dir = node_ino(p->node), want = from > base ? from - base : 0;
+	CLEANUP(freep) char *after = NULL;
+	uint64_t at;
+	int r = mark_find(l->ns, dir, want, &after, &at);
+
+	while (r == 0)
+		r = list_page(l, p, base, want, &after, &at);
+	if (after)
+		mark_put(l->ns, dir, at, after);
+	return r < 0 ? r : 0;
+}
+
+static int list_group(struct lister *l, const struct pin *p, uint64_t from)
+{
+	struct object *g = p->object;
 	const struct group *grp;
 	int r = group_load(l->ns, g, GROUP_ENTRIES);
 
@@ -76,7 +128,7 @@ static int list_group(struct lister *l, struct object *g, uint64_t from)
 		if (give(l, &d, e->object))
 			return 0;
 	}
-	return 0;
+	return list_pending(l, p, grp->nentries, from);
 }
 
 /* ---- samples ---- */
@@ -197,10 +249,10 @@ static int list_byclass(struct lister *l, struct object *o, uint64_t from)
 	STATE_REF(ref, l->ns);
 	int r = get_classes(l, o, &ref, &c);
 
-	for (uint64_t i = from; r == 0 && i < c->count; i++)
+	for (uint64_t i = from; r == 0 && i < c->shown; i++)
 		r = give_dir(l, o,
-			     (struct node){ o->number, V_CLASS, (uint32_t)i },
-			     c->folders[i].name, i + 1);
+			     (struct node){ o->number, V_CLASS, c->order[i] },
+			     c->folders[c->order[i]].name, i + 1);
 	return r < 0 ? r : 0;
 }
 
@@ -322,24 +374,42 @@ static int list_query(struct lister *l, const struct pin *p, uint64_t from)
 	return 0;
 }
 
+/* Under the tables lock: where a listing that began in the generation of this tag
+ * goes on. One that a commit of this mount has superseded lives on as the next, and
+ * may be gone. */
+static struct gen *find_tagged(struct ns *ns, uint64_t tag)
+{
+	struct gen *alive = ns->gen;
+
+	for (struct gen *g = ns->gen; g; g = g->next) {
+		if (!g->superseded)
+			alive = g;
+		if (gen_tag(g) == tag)
+			return alive;
+	}
+	return ns->writer && !__atomic_load_n(&ns->detached, __ATOMIC_ACQUIRE)
+		       ? ns->gen
+		       : NULL;
+}
+
 /* The root is the current generation's: a listing of it that FILE's change
  * overtakes goes on in the generation where it began, or there would be names
  * in it twice and names missing. Inodes of old are not given away. -ESTALE: that
- * generation is gone. */
+ * generation is gone. Where this mount writes, a generation goes on as the next
+ * one, and so does the listing. */
 static int go_on(struct lister *l, struct pin *p, uint64_t *from)
 {
 	uint64_t tag = *from & ((uint64_t)TAG_MASK << TAG_SHIFT);
 	struct gen *gen;
+	bool current;
 
 	l->tag = gen_tag(p->gen);
-	if (*from == 0 || tag == l->tag) {
-		*from &= ~tag;
+	*from &= ~tag;
+	if (*from == 0 || tag == l->tag)
 		return 0;
-	}
 	pthread_rwlock_rdlock(&l->ns->tables);
-	gen = l->ns->gen;
-	while (gen && gen_tag(gen) != tag)
-		gen = gen->next;
+	gen = find_tagged(l->ns, tag);
+	current = gen == l->ns->gen;
 	if (gen)
 		__atomic_fetch_add(&gen->users, 1, __ATOMIC_ACQ_REL);
 	pthread_rwlock_unlock(&l->ns->tables);
@@ -348,43 +418,137 @@ static int go_on(struct lister *l, struct pin *p, uint64_t *from)
 	pin_done(p);
 	p->gen = gen;
 	p->object = gen->root;
-	l->tag = tag;
-	l->want_stat = false;
-	*from &= ~tag;
+	l->tag = gen_tag(gen);
+	l->want_stat = l->want_stat && current;
 	return 0;
 }
 
-int ns_list(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
-	    ns_emit emit, void *arg)
+/* ---- what is staged: behind all else, from an offset of its own on ---- */
+
+/* Of the root bits above are the generation's. */
+static unsigned staged_bits(const struct pin *p)
+{
+	return p->object->parent ? 60 : TAG_SHIFT - 2;
+}
+
+static uint64_t staged_offset(const struct pin *p)
+{
+	return (uint64_t)1 << (staged_bits(p) + 1);
+}
+
+static int list_new_classes(struct lister *l, const struct pin *p,
+			    struct object *set, uint64_t from)
+{
+	const struct classes *c;
+	STATE_REF(ref, l->ns);
+	int r = get_classes(l, set, &ref, &c);
+
+	for (uint64_t i = from; r == 0; i++) {
+		struct ns_dirent d = { .next = staged_offset(p) + i + 1,
+				       .type = S_IFDIR };
+		CLEANUP(freep) char *name = NULL;
+
+		if (!new_class_at(l->ns, set, c, i, &name))
+			return 0;
+		d.name = name;
+		stat_fill(l->ns, set, V_NEWCLASS, 0, S_IFDIR, 0, &d.entry.st);
+		d.st_ino = hash_mix(d.entry.st.st_ino,
+				    hash_bytes(name, strlen(name), 3));
+		r = give(l, &d, set);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int list_staged(struct lister *l, const struct pin *p, uint64_t from)
+{
+	CLEANUP(intake_done) struct intake in = { 0 };
+	CLEANUP(staged_names_done) struct staged_names names = { 0 };
+	struct object *set = class_set_of(l->ns, p);
+	int r = 0;
+
+	if (set)
+		return list_new_classes(l, p, set, from);
+	if (stage_is_empty(l->ns->stage) &&
+	    !__atomic_load_n(&l->ns->write->nfiles, __ATOMIC_ACQUIRE))
+		return 0;
+	r = intake_of(l->ns, p, &in);
+	if (r == 0)
+		r = staged_names_get(l->ns, &in, staged_bits(p), &names);
+	for (size_t i = staged_names_from(&names, from);
+	     r == 0 && i < names.count; i++) {
+		struct ns_dirent d = { .type = S_IFREG };
+		uint64_t hash;
+
+		d.name = staged_names_at(&names, i, &hash);
+		d.next = staged_offset(p) + hash + 1;
+		stat_fill(l->ns, p->object, V_STAGED, 0, S_IFREG, 0,
+			  &d.entry.st);
+		d.st_ino = staged_ino(d.entry.st.st_ino, in.sub, d.name);
+		r = give(l, &d, p->object);
+	}
+	return r == -ENOENT || r > 0 ? 0 : r;
+}
+
+static int list_node(struct lister *l, const struct pin *p, uint64_t from)
+{
+	switch (p->node.view) {
+	case V_DIR:
+		return p->object->kind == OBJECT_GROUP
+			       ? list_group(l, p, from)
+			       : list_samples(l, p->object, 0, 0, from);
+	case V_PENDING:
+		return list_pending(l, p, 0, from);
+	case V_BYCLASS:
+		return list_byclass(l, p->object, from);
+	case V_CLASS:
+		return list_class(l, p->object, p->node.index, from);
+	case V_NEWCLASS:
+		return 0;
+	case V_ATTRS:
+		return list_attrs(l, p->object, from);
+	case V_H5FS:
+		return list_control(l, p->object, from);
+	case V_QUERY:
+		return list_query(l, p, from);
+	default:
+		break;
+	}
+	if (p->node.view > V_SUB)
+		return list_samples(l, p->object, p->node.view - V_SUB,
+				    p->node.index, from);
+	return -ENOTDIR;
+}
+
+static int list_once(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
+		     ns_emit emit, void *arg, bool *ret_given)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
-	struct lister l = { ns, &p, want_stat, emit, arg, 0 };
+	struct lister l = { ns, &p, want_stat, emit, arg, 0, false, false };
+	uint64_t staged;
 	int r = pin_get(ns, dir, &p);
 
 	if (r == 0 && p.node.object == 0 && p.node.view != V_H5FS)
 		r = go_on(&l, &p, &from);
 	if (r < 0)
 		return r;
-	switch (p.node.view) {
-	case V_DIR:
-		return p.object->kind == OBJECT_GROUP
-			       ? list_group(&l, p.object, from)
-			       : list_samples(&l, p.object, 0, 0, from);
-	case V_BYCLASS:
-		return list_byclass(&l, p.object, from);
-	case V_CLASS:
-		return list_class(&l, p.object, p.node.index, from);
-	case V_ATTRS:
-		return list_attrs(&l, p.object, from);
-	case V_H5FS:
-		return list_control(&l, p.object, from);
-	case V_QUERY:
-		return list_query(&l, &p, from);
-	default:
-		break;
-	}
-	if (p.node.view > V_SUB)
-		return list_samples(&l, p.object, p.node.view - V_SUB,
-				    p.node.index, from);
-	return -ENOTDIR;
+	staged = staged_offset(&p);
+	r = from < staged ? list_node(&l, &p, from) : 0;
+	if (r == 0 && !l.full && ns->write)
+		r = list_staged(&l, &p, from < staged ? 0 : from - staged);
+	*ret_given = l.given;
+	return r;
+}
+
+int ns_list(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
+	    ns_emit emit, void *arg)
+{
+	unsigned tries = 0;
+	bool given;
+	int r;
+
+	do {
+		given = false;
+		r = list_once(ns, dir, from, want_stat, emit, arg, &given);
+	} while (!given && ns_again(ns, r, &tries));
+	return r;
 }

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "write_int.h"
 
 bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest)
 {
@@ -65,6 +65,20 @@ int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
 
 /* ---- the sample directory D/ and below ---- */
 
+/* By the dataset of names, or because this mount has just committed it. */
+static int row_of_name(struct ns *ns, struct object *o, const char *name,
+		       uint32_t *ret_row)
+{
+	CLEANUP(freep) char *path = NULL;
+	int r = rownames_find(ns, o, name, NULL, 0, ret_row);
+
+	if (r != -ENOENT || !ns->write)
+		return r;
+	path = object_path(o);
+	r = path ? committed_find(ns, path, name, ret_row) : -ENOMEM;
+	return r == 0 && *ret_row >= o->count ? -ENOENT : r;
+}
+
 /* At level k the index axis k is chosen; the last level holds the samples. */
 static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 			 uint32_t prefix, const char *name, struct node *ret)
@@ -84,7 +98,7 @@ static int lookup_sample(struct ns *ns, struct object *o, unsigned level,
 	if (!parse_index(name, &index, &rest)) {
 		uint32_t row;
 
-		r = level == 0 && axes == 1 ? rownames_find(ns, o, name, &row)
+		r = level == 0 && axes == 1 ? row_of_name(ns, o, name, &row)
 					    : -ENOENT;
 		if (r == 0)
 			*ret = (struct node){ o->number, V_SAMPLE, row };
@@ -158,6 +172,9 @@ static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
 {
 	const struct classes *c;
 	STATE_REF(ref, ns);
+	const char *rest;
+	uint64_t index;
+	uint32_t row;
 	int r;
 
 	if (o->kind == OBJECT_GROUP) {
@@ -171,14 +188,39 @@ static int lookup_class_member(struct ns *ns, struct object *o, uint32_t ci,
 	r = state_get(ns, o, &ref.st);
 	if (r == 0)
 		r = labels_classes(ns, ref.st, &c);
-	if (r == 0)
-		r = lookup_sample(ns, o, 0, 0, name, ret);
+	if (r == 0 && ci >= c->count)
+		r = -ENOENT;
 	if (r < 0)
 		return r;
-	return ci < c->count && ret->view == V_SAMPLE &&
-			       classes_has(c, ci, ret->index)
+	if (!parse_index(name, &index, &rest)) {
+		r = rownames_find(ns, o, name, c, ci, &row);
+		if (r == 0)
+			*ret = (struct node){ o->number, V_SAMPLE, row };
+		return r;
+	}
+	r = lookup_sample(ns, o, 0, 0, name, ret);
+	if (r < 0)
+		return r;
+	return ret->view == V_SAMPLE && classes_has(c, ci, ret->index)
 		       ? 0
 		       : -ENOENT;
+}
+
+/* Under the name by which this mount committed it. */
+static int lookup_class_name(struct ns *ns, const struct pin *p,
+			     const char *name, struct node *ret)
+{
+	CLEANUP(intake_done) struct intake in = { 0 };
+	uint32_t row;
+	int r = ns->write ? intake_of(ns, p, &in) : -ENOENT;
+
+	if (r == 0)
+		r = committed_find(ns, in.dir, name, &row);
+	if (r == 0 && row >= p->object->count)
+		r = -ENOENT;
+	if (r == 0)
+		*ret = (struct node){ p->object->number, V_SAMPLE, row };
+	return r;
 }
 
 static int lookup_class(struct ns *ns, struct object *o, const char *name,
@@ -373,6 +415,8 @@ static int lookup_group(struct ns *ns, struct object *g, const char *name,
 	if (r < 0)
 		return r;
 	e = group_find(g->group, name);
+	if (!e && ns->writer)
+		e = group_find_dangling(g->group, name);
 	if (e) {
 		*ret = entry_node(e, g);
 		if (!e->target && e->view != V_DIR && e->view != V_CLASS &&
@@ -427,7 +471,7 @@ static int lookup_qlink(struct ns *ns, const struct pin *p, const char *name,
 			*ret = (struct node){ p->node.object, V_QLINK,
 					      (uint32_t)i };
 			e->refs++;
-			__atomic_fetch_add(&p->gen->lookups, 1,
+			__atomic_fetch_add(&e->object->gen->lookups, 1,
 					   __ATOMIC_ACQ_REL);
 			r = 0;
 			break;
@@ -437,22 +481,29 @@ static int lookup_qlink(struct ns *ns, const struct pin *p, const char *name,
 }
 
 /* *ret_size: of a file whose size is known already; else untouched. */
-static int find_node(struct ns *ns, const struct pin *p, const char *name,
-		     struct node *ret, uint64_t *ret_size)
+static int find_committed(struct ns *ns, const struct pin *p, const char *name,
+			  struct node *ret, uint64_t *ret_size)
 {
 	struct object *o = p->object;
+	int r;
 
 	switch (p->node.view) {
 	case V_DIR:
-		return o->kind == OBJECT_GROUP
-			       ? lookup_group(ns, o, name, ret, ret_size)
-			       : lookup_sample(ns, o, 0, 0, name, ret);
+		if (o->kind != OBJECT_GROUP)
+			return lookup_sample(ns, o, 0, 0, name, ret);
+		r = lookup_group(ns, o, name, ret, ret_size);
+		return r == -ENOENT ? pending_lookup(ns, p, name, ret) : r;
+	case V_PENDING:
+		return pending_lookup(ns, p, name, ret);
 	case V_ATTRS:
 		return lookup_attr(o, name, ret);
 	case V_BYCLASS:
 		return lookup_class(ns, o, name, ret);
 	case V_CLASS:
-		return lookup_class_member(ns, o, p->node.index, name, ret);
+		r = lookup_class_member(ns, o, p->node.index, name, ret);
+		return r == -ENOENT ? lookup_class_name(ns, p, name, ret) : r;
+	case V_NEWCLASS:
+		return -ENOENT;
 	case V_H5FS:
 		return lookup_control(name, ret);
 	case V_QUERY:
@@ -464,6 +515,46 @@ static int find_node(struct ns *ns, const struct pin *p, const char *name,
 		return lookup_sample(ns, o, p->node.view - V_SUB, p->node.index,
 				     name, ret);
 	return -ENOTDIR;
+}
+
+/* Is a name not there, or was it committed while it was looked for? Then it is in
+ * the next generation, once that serves. */
+static int not_there(struct ns *ns, const struct pin *dir)
+{
+	if (!ns->write || store_fresh(dir->gen->store) != -ESTALE)
+		return -ENOENT;
+	return staged_gone(ns, -ENOENT);
+}
+
+int lookup_committed(struct ns *ns, const struct pin *dir, const char *name,
+		     struct node *ret)
+{
+	uint64_t size;
+	int r = find_committed(ns, dir, name, ret, &size);
+
+	return r == -ENOENT ? not_there(ns, dir) : r;
+}
+
+/* What is really there wins; a number is that of a row, if there is one. */
+static int find_node(struct ns *ns, const struct pin *p, const char *name,
+		     struct node *ret, uint64_t *ret_size)
+{
+	struct object *set;
+	const char *rest;
+	uint64_t index;
+	bool number = parse_index(name, &index, &rest);
+	int r = number ? -ENOENT : staged_lookup(ns, p, name, ret);
+
+	if (r == -ENOENT)
+		r = find_committed(ns, p, name, ret, ret_size);
+	if (r == -ENOENT && number)
+		r = staged_lookup(ns, p, name, ret);
+	if (r != -ENOENT || !ns->write)
+		return r;
+	set = class_set_of(ns, p);
+	if (set)
+		r = new_class_lookup(ns, set, name, ret);
+	return r == -ENOENT ? not_there(ns, p) : r;
 }
 
 /* A directory whose generation is still FILE's. The root always has one: on
@@ -486,8 +577,8 @@ static int pin_fresh(struct ns *ns, uint64_t ino, const char *name,
 	return r < 0 ? r : pin_get(ns, ino, p);
 }
 
-int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
-	      struct ns_entry *ret_entry)
+static int lookup_once(struct ns *ns, uint64_t parent, const char *name,
+		       struct ns_entry *ret_entry)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	CLEANUP(pin_done) struct pin found = { 0 };
@@ -509,13 +600,14 @@ int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
 	__atomic_fetch_add(&p.gen->users, 1, __ATOMIC_ACQ_REL);
 	if (node.object == 0) {
 		found.object = p.gen->root;
-	} else if (node.object >= NODE_EPHEMERAL) {
-		found.object = p.object;
 	} else {
 		CLEANUP(pin_done) struct pin again = { 0 };
 
 		r = pin_get(ns, e.ino, &again);
 		found.object = again.object;
+		/* a commit came between: it is another generation's */
+		if (r == 0 && again.gen != p.gen)
+			r = -ESTALE;
 	}
 	if (r == 0 && size != UINT64_MAX)
 		stat_fill(ns, found.object, node.view, node.index, S_IFREG,
@@ -527,8 +619,20 @@ int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
 			ns_forget(ns, e.ino, 1);
 		return r;
 	}
-	if (node.object && node.object < NODE_EPHEMERAL)
-		__atomic_fetch_add(&p.gen->lookups, 1, __ATOMIC_ACQ_REL);
+	if (node.object < NODE_EPHEMERAL)
+		node_count(ns, node.object, 1);
 	*ret_entry = e;
 	return 0;
+}
+
+int ns_lookup(struct ns *ns, uint64_t parent, const char *name,
+	      struct ns_entry *ret_entry)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = lookup_once(ns, parent, name, ret_entry);
+	while (ns_again(ns, r, &tries));
+	return r;
 }

@@ -3,7 +3,8 @@
  *
  * Locks, outer to inner: handle.lock > ns.commit > ns.refresh > ns.load > ns.tables > ns.states >
  * state.slow > state.lock, and all of them before the store's. The tables lock is
- * never held across a call into store or view; ns.load and those of a state are. */
+ * never held across a call into store or view; ns.load and those of a state are.
+ * ns.told and ns.marks_lock are taken last. */
 #ifndef H5FS_NS_INT_H
 #define H5FS_NS_INT_H
 
@@ -67,6 +68,8 @@ struct gen {
 		*objects; /* all, newest first: freed with the generation */
 	uint64_t lookups; /* atomic: references the kernel holds */
 	uint32_t users;	  /* atomic: calls under way */
+	bool superseded;  /* by a commit of this mount: its objects go on as the
+			   * next generation's, under their numbers */
 	int64_t listed;	  /* objects numbered */
 	int moment; /* atomic: error of a probe that says nothing of FILE */
 	struct label_store *label_stores;
@@ -80,6 +83,11 @@ enum object_kind { OBJECT_GROUP, OBJECT_DATASET, OBJECT_DATATYPE };
 struct group;
 struct object {
 	uint32_t number;
+	uint32_t ephemerals; /* slots that name it; under ns.tables */
+	uint64_t lookups;    /* atomic: what the kernel holds of its nodes */
+	struct object *was;  /* the same in a superseded generation, or NULL */
+	bool gone;	     /* under ns.tables: not to be taken for a later one */
+	bool rewritten;	     /* under ns.tables: values changed in this mount */
 	uint64_t serial; /* never used twice, as the number is */
 	enum object_kind kind;
 	struct gen *gen;
@@ -97,6 +105,10 @@ struct object {
 	uint32_t rank;
 	bool directory;	       /* D/ exists */
 	bool row_member;       /* a value a row, for xattrs of samples */
+	bool in_rows;	       /* may belong to a row set: axis 0 is its rows */
+	bool leads_rows;       /* and makes one of the datasets beside it */
+	bool grows;	       /* along axis 0 */
+	uint8_t splits;	       /* train, test, val in its name */
 	bool row_files;	       /* D/000000.npy */
 	bool is_labels;	       /* of a set beside it */
 	bool labelled;	       /* a label dataset was found by name and shape */
@@ -157,14 +169,18 @@ struct class_folder {
 	char *name;	       /* as shown */
 	char *label;	       /* what the label is: text */
 	int64_t number;	       /* its number */
+	bool shared;	       /* another one has the same label */
 	uint32_t first, count; /* in rows[] */
 };
 struct classes {
+	bool text; /* labels are texts, not numbers with or without names */
 	uint32_t count;
-	struct class_folder *folders; /* in label order */
+	struct class_folder *folders; /* by number; one without a name is gone */
+	uint32_t shown;
+	uint32_t *order; /* numbers of the others, in label order */
 	uint32_t *rows;		      /* samples by class, ascending in each */
 	uint32_t nrows;
-	uint32_t *by_name; /* folders sorted by name */
+	uint32_t *by_name; /* the same sorted by name */
 };
 void classes_free(struct classes *c);
 struct class_names; /* declared names by label */
@@ -197,7 +213,7 @@ struct state {
 	bool classes_done;
 	int classes_error;
 	struct classes *classes;
-	uint32_t *name_order; /* rows by the hash of their names */
+	struct blob *name_order; /* rows by the hash of their names */
 	bool names_damaged;
 	struct class_names *class_names;
 };
@@ -216,7 +232,13 @@ struct ephemeral {
 	uint32_t next_same; /* in its chain: slot + 1 */
 };
 
-enum control_file { CONTROL_STATUS, CONTROL_ERRORS, CONTROL_METRICS, CONTROLS };
+enum control_file {
+	CONTROL_STATUS,
+	CONTROL_ERRORS,
+	CONTROL_METRICS,
+	CONTROL_COMMANDS, /* write-only; command.c */
+	CONTROLS
+};
 struct snapshot {
 	struct blob *bytes;
 	int64_t at_ms;
@@ -226,6 +248,11 @@ struct snapshot {
 struct label_store { /* labels=PATH:FILE:LABELS */
 	char *file;
 	struct store *store;
+};
+
+struct list_mark { /* in directory dir, `at` entries in: behind this name */
+	uint64_t dir, at;
+	char *after;
 };
 
 #define OBJECT_PAGE 4096u
@@ -250,6 +277,7 @@ struct ns {
 	struct gen *gen;	 /* the current one, older ones behind it */
 	struct object **pages[NODE_MAX_OBJECT / OBJECT_PAGE];
 	uint32_t nobjects; /* highest number + 1; 0 is the current root */
+	struct store_stats past; /* of stores that are closed */
 	uint64_t serials;
 	uint32_t *free_numbers; /* of generations that are gone */
 	uint32_t nfree, free_cap;
@@ -267,11 +295,20 @@ struct ns {
 
 	/* writing; NULL, NULL in a mount that only reads */
 	enum ns_mode mode;
-	char *mode_why;
+	char *mode_why;	 /* why it is not the one asked for; or NULL */
+	char *recovered; /* what was done with an interrupted commit; or NULL */
+	bool rewritten;	 /* atomic: some object was */
+	bool detached;	 /* atomic: FILE was replaced; the writer is of no use */
 	struct writer *writer;
 	struct stage *stage;
-	pthread_mutex_t commit; /* one transaction at a time; before refresh */
+	pthread_mutex_t commit; /* one transaction at a time; what follows */
+	int64_t next_commit_ms; /* not before */
+	char *commit_why; /* under told: why the last one failed; or NULL */
 	struct write_side *write; /* write.c: open files */
+
+	pthread_mutex_t marks_lock; /* what follows */
+	struct list_mark marks[32];
+	size_t next_mark;
 
 	pthread_mutex_t told; /* what follows */
 	struct ns_changes changes;
@@ -289,6 +326,11 @@ struct pin {
 };
 int pin_get(struct ns *ns, uint64_t ino, struct pin *ret_pin);
 void pin_done(struct pin *p);
+/* The kernel learned of a node (n > 0) or forgot it. */
+void node_count(struct ns *ns, uint32_t number, int64_t n);
+/* Did r come of a commit of this mount? Then the new generation serves now, and
+ * the caller asks again; up to ten times, counted in *tries. */
+bool ns_again(struct ns *ns, int r, unsigned *tries);
 int object_new(struct ns *ns, struct gen *gen, enum object_kind kind,
 	       struct object *parent, const char *name,
 	       const struct obj_info *info, struct object **ret_object);
@@ -303,6 +345,18 @@ static inline bool is_damage(int r)
 char *object_path(const struct object *o);
 int64_t now_ms(void);
 void object_free(struct object *o);
+/* Under the tables lock: o takes over the number, the references and the
+ * ephemerals of what it was. */
+void object_adopt(struct ns *ns, struct object *o);
+/* All values of a dataset, or how they are shown, have changed: the kernel is to
+ * keep nothing of it, from now on. */
+void object_rewritten(struct ns *ns, uint32_t number);
+bool object_is_rewritten(struct ns *ns, uint32_t number);
+/* It is being removed, or moved: what comes to be under its path is another one. */
+void object_gone(struct ns *ns, struct object *o, bool gone);
+/* An object of a superseded generation is now the child `name` of dir. */
+void object_moved(struct ns *ns, struct object *was, uint64_t dir,
+		  const char *name);
 /* Under the tables lock. */
 void object_number_give(struct ns *ns, uint32_t number);
 
@@ -317,6 +371,9 @@ int refresh_now(struct ns *ns);
 int group_load(struct ns *ns, struct object *g, enum group_phase phase);
 int group_load_locked(struct ns *ns, struct object *g, enum group_phase phase);
 const struct entry *group_find(const struct group *g, const char *name);
+/* A soft link that leads to nothing, by the name of a file of its target. */
+const struct entry *group_find_dangling(const struct group *g,
+					const char *name);
 struct child *group_child(const struct group *g, const char *name);
 /* Child by the name it is shown with, without suffix. */
 struct child *group_child_shown(const struct group *g, const char *shown);
@@ -388,21 +445,44 @@ int ns_refuse(struct ns *ns, const char *path, struct refusal *f, int r);
 void ns_changed(struct ns *ns, uint64_t ino);
 void ns_changed_name(struct ns *ns, uint64_t dir, const char *name);
 
+/* The keeper is to tell it now; ns_transact() ends with this. */
+void ns_tell(struct ns *ns);
+/* A directory that ends in .part becomes the group `to` of FILE, as by
+ * ns_transact(). */
+int ns_publish(struct ns *ns, const char *path, const char *to);
+/* Of what an object is shown as: attributes and pages. */
+void ns_changed_object(struct ns *ns, const struct object *o);
+/* Drops what is told; at the end. */
+void commit_done(struct ns *ns);
+
+/* ---- write.c: open files and what is written to them ---- */
+int write_side_open(struct ns *ns);
+void write_side_close(struct ns *ns);
+/* Rows were committed: their names answer from now on. */
+void write_committed(struct ns *ns, const struct stage_result *r);
+
 /* ---- sets.c: row sets as the stage wants them ---- */
 /* The set that a dataset belongs to, described as it is now: members with their
  * roles, layouts, norms. Holds the states of its members. */
 struct set_desc {
 	struct ns *ns;
+	struct gen *gen; /* of the objects; pinned */
 	struct stage_set set;
 	struct object *group;
 	struct object **objects; /* of each member */
 	struct state **states;	 /* of each member, held */
+	struct norm *norms;	 /* of each member that is pictures */
 	unsigned member;	 /* the one that was asked for */
+	int label, name;	 /* members that class and name fill; -1: none */
+	bool stem_names;	 /* the names that it has are without suffix */
 };
 void set_desc_done(struct set_desc *d);
-/* -EOPNOTSUPP with the refusal: nothing can be appended to it, and why. */
-int set_describe(struct ns *ns, struct object *o, struct set_desc *ret,
-		 struct refusal *f);
+/* -EOPNOTSUPP with the refusal: nothing can be appended to it, and why. o is
+ * pinned. */
+int set_desc_of(struct ns *ns, struct object *o, struct set_desc *ret,
+		struct refusal *f);
+/* FILE is another one: no description that is kept holds a generation back. */
+void sets_forget(struct ns *ns);
 /* The set that the stage knows by this key. -ENOENT: FILE has none like it. */
 int set_by_key(struct ns *ns, const char *key, struct set_desc *ret,
 	       struct refusal *f);
@@ -424,12 +504,38 @@ int staged_unlink(struct ns *ns, const struct pin *dir, const char *name);
  * to another class folder (edit). -ENOENT: name is neither. */
 int staged_rename(struct ns *ns, const struct pin *dir, const char *name,
 		  const struct pin *to, const char *new_name, unsigned flags);
+/* A member's value of a staged row, by name without "user.". */
+int staged_setxattr(struct ns *ns, const struct pin *p, const char *name,
+		    const char *text, size_t n, int flags, struct refusal *f);
+/* Attributes of a staged file's row; the names as ns_xattrs() has them. */
+int staged_xattr(struct ns *ns, const struct pin *p, const char *name,
+		 struct blob **ret_value);
+int staged_xattrs(struct ns *ns, const struct pin *p, struct strbuf *out);
+/* rmdir of a class folder that mkdir made and no row has. -ENOENT: it is none. */
+int class_rmdir(struct ns *ns, const struct pin *dir, const char *name);
 /* mkdir in D.by-class/, or in a class view. -ENOENT: dir is none of these. */
 int class_mkdir(struct ns *ns, const struct pin *dir, const char *name);
 
 /* ---- pending.c, objects.c: objects, and directories that end in .part ---- */
 int pending_lookup(struct ns *ns, const struct pin *dir, const char *name,
 		   struct node *ret);
+int pending_stat(struct ns *ns, const struct pin *p, struct stat *ret_st);
+int pending_readlink(struct ns *ns, const struct pin *p, char **ret_target);
+/* The whole file. */
+int pending_bytes(struct ns *ns, const struct pin *p, struct blob **ret_bytes);
+/* Names after `after` in a pending directory, or of those in a group; and what one
+ * of them is. -ENOENT: there are none. */
+int pending_names(struct ns *ns, const struct pin *dir, const char *after,
+		  size_t max, struct stage_names *ret_names);
+int pending_type(struct ns *ns, const struct pin *dir, const char *name,
+		 mode_t *ret_type, uint64_t *ret_st_ino);
+/* Attributes; names without "user.". */
+int pending_xattr(struct ns *ns, const struct pin *p, const char *name,
+		  struct blob **ret_value);
+int pending_xattrs(struct ns *ns, const struct pin *p,
+		   struct stage_names *ret_names);
+int pending_setxattr(struct ns *ns, const struct pin *p, const char *name,
+		     const char *text, size_t n, int flags);
 /* The verdict on a file written as `name` into a group, or a pending directory. */
 int object_verdict(struct ns *ns, uint64_t dir_ino, const char *name,
 		   struct draft *bytes, struct refusal *f);
@@ -455,6 +561,10 @@ int state_source(struct state *st, bool with_norm, struct view_source *ret_src);
 /* Both at once: the source is good as long as the state is held. */
 int source_get(struct ns *ns, struct object *o, bool with_norm,
 	       struct state_ref *ref, struct view_source *ret_src);
+/* The rule of its pictures, whatever the mount shows them as. */
+int state_rule(struct state *st, struct norm *ret_norm);
+/* Is it a mask: ids, and no shades? */
+bool is_mask(const struct object *o, const struct desc *d);
 /* Reads the voxel spacing into the source, once: before state_source(). */
 void state_spacing(struct state *st);
 void states_drop(struct ns *ns, struct gen *gen); /* all of a generation */
@@ -505,22 +615,40 @@ void eph_forget(struct ns *ns, uint32_t slot, uint64_t n);
 /* The slot of a pinned node: stays while the kernel holds a reference. */
 struct ephemeral *eph_find(struct ns *ns, uint32_t slot);
 void eph_free_all(struct ns *ns);
+/* Under the tables lock: slots that name `from` name `to` from now on. */
+void eph_rebase(struct ns *ns, struct object *from, struct object *to);
+
+/* ---- marks.c: for listings in order of names ---- */
+/* The name that the last remembered position at or before `at` is behind (the
+ * caller frees it), and that position; NULL, 0: start at the first. */
+int mark_find(struct ns *ns, uint64_t dir, uint64_t at, char **ret_after,
+	      uint64_t *ret_at);
+void mark_put(struct ns *ns, uint64_t dir, uint64_t at, const char *after);
+void marks_done(struct ns *ns);
 
 /* ---- query.c ---- */
 int query_run(struct object *g, const char *expr, struct ephemeral *ret);
 
 /* ---- rowset.c ---- */
 int rowset_find(struct object *g, struct group *grp);
+/* Have two datasets as many rows, of the same split? */
+bool rowset_same(const struct object *a, const struct object *b);
 
 /* ---- rownames.c ---- */
 /* The member that holds the names; NULL: there is none. */
 struct object *rownames_member(struct ns *ns, struct object *o);
 bool rownames_are_text(struct object *m);
-/* The row that answers to a file name. -ENOENT. */
+/* The first row that answers to a file name, of class ci of c where c is not
+ * NULL. -ENOENT. */
 int rownames_find(struct ns *ns, struct object *o, const char *name,
-		  uint32_t *ret_row);
+		  const struct classes *c, uint32_t ci, uint32_t *ret_row);
+/* What is in FILE may have other names now: an order that was kept is of no use. */
+void rownames_forget(struct ns *ns);
 
 /* ---- lookup.c ---- */
+/* A name in a directory of what is committed. */
+int lookup_committed(struct ns *ns, const struct pin *dir, const char *name,
+		     struct node *ret);
 /* Parses "000007.png" style names: digits as %06u prints them, then *ret_rest.
  * False: not of that form. */
 bool parse_index(const char *name, uint64_t *ret_index, const char **ret_rest);
@@ -530,6 +658,10 @@ const char *sample_suffix(const struct object *o);
 int sample_name(struct ns *ns, struct object *o, uint32_t index, bool keep,
 		char *buf, size_t size);
 
+/* ---- facts.c ---- */
+/* What a rule takes for 0 and for all of a pixel's bits. */
+void norm_range(const struct norm *n, double *ret_lo, double *ret_hi);
+
 /* ---- info.c ---- */
 /* "NHWC", with what was done besides: "+flipv", "+bands=2,1,0", ... */
 void layout_text(const struct layout *l, struct strbuf *out);
@@ -538,7 +670,20 @@ void layout_text(const struct layout *l, struct strbuf *out);
 /* ret_mtime may be NULL; another one tells the kernel to drop its pages. */
 int control_read(struct ns *ns, uint32_t which, struct blob **ret_blob,
 		 struct timespec *ret_mtime);
+/* The next reading shows what is now. */
+void control_renew(struct ns *ns);
 extern const char *const control_names[CONTROLS];
+void stats_take(struct store_stats *sum, struct store *store);
+
+/* ---- command.c: what is written to .h5fs/control ---- */
+/* One command: "commit\n", "discard\n" (all that is staged), "discard /PATH\n", or
+ * "discard" and PATHs, each after a NUL. PATH is as in the mount, from its root.
+ * -EINVAL: no such command, or what PATH names is not staged; -ENOENT. */
+int control_write(struct ns *ns, const char *line, size_t n);
+
+/* ---- staged_report.c ---- */
+/* Of .h5fs/status: NULL where nothing is staged, or there is no memory. */
+struct json_t *staged_json(struct ns *ns);
 
 /* ---- options.c ---- */
 int ns_options_copy(struct ns_options *to, const struct ns_options *from);

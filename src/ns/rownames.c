@@ -6,7 +6,7 @@
  * are read again where the search looks. */
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "write_int.h"
 
 #define READ_ROWS 16384
 
@@ -95,37 +95,54 @@ static int by_hash(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y; /* of equal names the first row answers */
 }
 
-static int build(struct dset *d, uint64_t rows, uint32_t **ret_order)
+/* Rows [from, from+n) in the order of their hashes, which are given too. */
+static int sort_rows(struct dset *d, uint64_t from, uint64_t n,
+		     uint32_t *ret_order, uint64_t **ret_hashes)
 {
-	CLEANUP(freep) uint64_t *hashes = malloc(rows * sizeof(*hashes) + 1);
-	CLEANUP(freep) uint32_t *order = malloc(rows * sizeof(*order) + 1);
+	CLEANUP(freep) uint64_t *hashes = malloc(n * sizeof(*hashes) + 1);
 
-	if (!hashes || !order)
+	if (!hashes)
 		return -ENOMEM;
-	for (uint64_t at = 0; at < rows; at += READ_ROWS) {
-		uint64_t n = rows - at < READ_ROWS ? rows - at : READ_ROWS;
-		int r = read_hashes(d, at, n, hashes + at);
+	for (uint64_t at = 0; at < n; at += READ_ROWS) {
+		uint64_t k = n - at < READ_ROWS ? n - at : READ_ROWS;
+		int r = read_hashes(d, from + at, k, hashes + at);
 
 		if (r < 0)
 			return r;
-		for (uint64_t i = 0; i < n; i++)
-			order[at + i] = (uint32_t)(at + i);
+		for (uint64_t i = 0; i < k; i++)
+			ret_order[at + i] = (uint32_t)(at + i);
 	}
-	qsort_r(order, rows, sizeof(*order), by_hash, hashes);
-	*ret_order = TAKE(order);
+	qsort_r(ret_order, n, sizeof(*ret_order), by_hash, hashes);
+	*ret_hashes = TAKE(hashes);
 	return 0;
 }
 
-static int search(struct dset *d, const uint32_t *order, uint64_t rows,
-		  uint64_t want, uint32_t *ret_row)
+static inline uint32_t *rows_of(const struct blob *order)
 {
-	uint64_t lo = 0, hi = rows, hash;
-	int r;
+	return (uint32_t *)(void *)order->data;
+}
 
-	while (lo < hi) { /* the first that is not below */
-		uint64_t mid = lo + (hi - lo) / 2;
+static int build(struct dset *d, uint64_t rows, struct blob **ret_order)
+{
+	CLEANUP(blob_unrefp) struct blob *order = NULL;
+	CLEANUP(freep) uint64_t *hashes = NULL;
+	int r = blob_new(rows * sizeof(uint32_t), &order);
 
-		r = read_hashes(d, order[mid], 1, &hash);
+	if (r == 0)
+		r = sort_rows(d, 0, rows, rows_of(order), &hashes);
+	if (r == 0)
+		*ret_order = TAKE(order);
+	return r;
+}
+
+/* The first place in order[lo..hi) whose name is not below want. */
+static int lower_bound(struct dset *d, const uint32_t *order, uint64_t lo,
+		       uint64_t hi, uint64_t want, uint64_t *ret_at)
+{
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2, hash;
+		int r = read_hashes(d, order[mid], 1, &hash);
+
 		if (r < 0)
 			return r;
 		if (hash < want)
@@ -133,19 +150,126 @@ static int search(struct dset *d, const uint32_t *order, uint64_t rows,
 		else
 			hi = mid;
 	}
-	if (lo == rows)
-		return -ENOENT;
-	r = read_hashes(d, order[lo], 1, &hash);
-	if (r < 0)
-		return r;
-	if (hash != want)
-		return -ENOENT;
-	*ret_row = order[lo];
+	*ret_at = lo;
 	return 0;
 }
 
+/* The order of the first rows, and those that have come since. */
+static int extend(struct dset *d, const struct blob *old, uint64_t rows,
+		  struct blob **ret_order)
+{
+	uint64_t n = old->size / sizeof(uint32_t), more = rows - n, at = 0;
+	CLEANUP(freep) uint32_t *fresh = malloc(more * sizeof(*fresh) + 1);
+	CLEANUP(freep) uint64_t *hashes = NULL;
+	CLEANUP(blob_unrefp) struct blob *order = NULL;
+	int r = fresh ? blob_new(rows * sizeof(uint32_t), &order) : -ENOMEM;
+
+	if (r == 0)
+		r = sort_rows(d, n, more, fresh, &hashes);
+	for (uint64_t i = 0; r == 0 && i <= more; i++) {
+		uint64_t end = n;
+
+		/* behind those of the same name, which are older */
+		if (i < more)
+			r = lower_bound(d, rows_of(old), at, n,
+					hashes[fresh[i]] + 1, &end);
+		if (r < 0)
+			break;
+		memcpy(rows_of(order) + at + i, rows_of(old) + at,
+		       (end - at) * sizeof(uint32_t));
+		if (i < more)
+			rows_of(order)[end + i] = (uint32_t)(n + fresh[i]);
+		at = end;
+	}
+	if (r == 0)
+		*ret_order = TAKE(order);
+	return r;
+}
+
+/* ---- kept from one commit to the next: they only add rows ---- */
+
+void rownames_forget(struct ns *ns)
+{
+	struct write_side *w = ns->write;
+	struct blob *old;
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	old = TAKE(w->names_order);
+	w->names_epoch++;
+	pthread_mutex_unlock(&w->lock);
+	blob_unref(old);
+}
+
+static struct blob *kept_order(struct write_side *w, const char *path,
+			       uint64_t rows, uint64_t *ret_epoch)
+{
+	LOCK_SCOPE(&w->lock);
+
+	*ret_epoch = w->names_epoch;
+	return w->names_order && !strcmp(w->names_path, path) &&
+			       w->names_order->size / sizeof(uint32_t) <= rows
+		       ? blob_ref(w->names_order)
+		       : NULL;
+}
+
+static void keep_order(struct write_side *w, const char *path,
+		       struct blob *order, uint64_t epoch)
+{
+	CLEANUP(freep) char *copy = strdup(path);
+	LOCK_SCOPE(&w->lock);
+
+	if (!copy || w->names_epoch != epoch)
+		return;
+	free(w->names_path);
+	w->names_path = TAKE(copy);
+	blob_unref(w->names_order);
+	w->names_order = blob_ref(order);
+}
+
+static int get_order(struct ns *ns, struct object *m, struct dset *d,
+		     uint64_t rows, struct blob **ret_order)
+{
+	CLEANUP(blob_unrefp) struct blob *old = NULL;
+	CLEANUP(freep) char *path = NULL;
+	uint64_t epoch;
+	int r;
+
+	if (!ns->write)
+		return build(d, rows, ret_order);
+	path = object_path(m);
+	if (!path)
+		return -ENOMEM;
+	old = kept_order(ns->write, path, rows, &epoch);
+	r = old ? extend(d, old, rows, ret_order) : build(d, rows, ret_order);
+	if (r == 0)
+		keep_order(ns->write, path, *ret_order, epoch);
+	return r;
+}
+
+static int search(struct dset *d, const struct blob *order, uint64_t want,
+		  const struct classes *c, uint32_t ci, uint32_t *ret_row)
+{
+	uint64_t rows = order->size / sizeof(uint32_t), at, hash;
+	int r = lower_bound(d, rows_of(order), 0, rows, want, &at);
+
+	for (; r == 0 && at < rows; at++) {
+		uint32_t row = rows_of(order)[at];
+
+		r = read_hashes(d, row, 1, &hash);
+		if (r < 0 || hash != want)
+			break;
+		if (c && !classes_has(c, ci, row))
+			continue;
+		*ret_row = row;
+		return 0;
+	}
+	return r < 0 ? r : -ENOENT;
+}
+
 int rownames_find(struct ns *ns, struct object *o, const char *name,
-		  uint32_t *ret_row)
+		  const struct classes *c, uint32_t ci, uint32_t *ret_row)
 {
 	CLEANUP(dset_unrefp) struct dset *d = NULL;
 	const char *suffix = sample_suffix(o), *dot = strrchr(name, '.');
@@ -173,7 +297,7 @@ int rownames_find(struct ns *ns, struct object *o, const char *name,
 	{
 		LOCK_SCOPE(&ref.st->slow);
 		if (!ref.st->name_order && !ref.st->names_damaged)
-			r = build(d, o->rows, &ref.st->name_order);
+			r = get_order(ns, m, d, o->rows, &ref.st->name_order);
 		/* read in vain once: then no row has a name */
 		if (is_damage(r))
 			ref.st->names_damaged = true;
@@ -181,7 +305,7 @@ int rownames_find(struct ns *ns, struct object *o, const char *name,
 			r = -ENOENT;
 	}
 	if (r == 0)
-		r = search(d, ref.st->name_order, o->rows,
-			   stem_hash(name, strlen(name)), ret_row);
+		r = search(d, ref.st->name_order, stem_hash(name, strlen(name)),
+			   c, ci, ret_row);
 	return r;
 }

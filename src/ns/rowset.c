@@ -41,18 +41,29 @@ static bool lists_classes(const struct desc *d)
 	return false;
 }
 
-static bool may_be_member(const struct object *o, const struct desc *d)
+/* Axis 0 of pictures is that of the samples, or there are none. */
+static bool has_rows(const struct object *o)
 {
-	const char *c = facts_text(&d->facts, "CLASS");
+	const struct layout *l = o->layout;
 
-	return o->rank > 0 && o->rows > 0 && d->kind != DESC_NULL &&
-	       !(c && !strcmp(c, "DIMENSION_SCALE")) && !lists_classes(d) &&
-	       !facts_text(&d->facts, "MATLAB_class");
+	return l->kind == LAYOUT_NONE ||
+	       (o->directory && l->nindex && l->index[0] == 0);
 }
 
 static bool grows(const struct desc *d)
 {
 	return d->chunk[0] && d->maxdims[0] > d->dims[0];
+}
+
+/* An empty dataset that grows may get its first row. */
+static bool may_be_member(const struct object *o, const struct desc *d)
+{
+	const char *c = facts_text(&d->facts, "CLASS");
+
+	return o->rank > 0 && (o->rows > 0 || grows(d)) &&
+	       d->kind != DESC_NULL && !(c && !strcmp(c, "DIMENSION_SCALE")) &&
+	       !lists_classes(d) && !facts_text(&d->facts, "MATLAB_class") &&
+	       has_rows(o);
 }
 
 /* A length that makes a row set: samples, or labels, of that many rows. */
@@ -70,10 +81,10 @@ static int by_lead(const void *pa, const void *pb)
 	return a->splits < b->splits ? -1 : a->splits > b->splits;
 }
 
-static bool leads(const struct object *o)
+bool rowset_same(const struct object *a, const struct object *b)
 {
-	return o->rows && ((o->layout->kind != LAYOUT_NONE && o->directory) ||
-			   o->is_labels);
+	return a->in_rows && b->in_rows && a->rows == b->rows &&
+	       a->splits == b->splits;
 }
 
 static void join(struct object *o, const struct desc *d)
@@ -98,23 +109,27 @@ int rowset_find(struct object *g, struct group *grp)
 	if (!leaders)
 		return -ENOMEM;
 	for (size_t i = 0; i < grp->dg.count; i++) {
-		const struct object *o = grp->dg.members[i].arg;
+		const struct desc *d = &grp->dg.members[i];
+		struct object *o = d->arg;
 
-		if (leads(o))
-			leaders[n++] =
-				(struct lead){ o->rows, splits_of(o->name) };
+		o->grows = grows(d);
+		o->splits = (uint8_t)splits_of(o->name);
+		o->in_rows = may_be_member(o, d);
+		o->leads_rows = o->in_rows && (o->layout->kind != LAYOUT_NONE ||
+					       o->is_labels);
+		if (o->leads_rows)
+			leaders[n++] = (struct lead){ o->rows, o->splits };
 	}
 	if (n)
 		qsort(leaders, n, sizeof(*leaders), by_lead);
 	for (size_t i = 0; i < grp->dg.count; i++) {
 		const struct desc *d = &grp->dg.members[i];
 		struct object *o = d->arg;
-		struct lead key = { o->rows, 0 };
+		struct lead key = { o->rows, o->splits };
 
-		if (o->layout->kind != LAYOUT_NONE || !may_be_member(o, d))
+		if (o->layout->kind != LAYOUT_NONE || !o->in_rows)
 			continue;
-		key.splits = splits_of(o->name);
-		if (grows(d) ||
+		if (o->grows ||
 		    (n && bsearch(&key, leaders, n, sizeof(key), by_lead)))
 			join(o, d);
 	}

@@ -4,7 +4,7 @@
 
 #include "labels_int.h"
 
-/* NULL, or why the rule can not hold for a dataset that its path names. */
+/* NULL, or why the rule can not hold for the object that its path names. */
 typedef char *(*rule_fn)(struct ns *ns, struct object *o,
 			 const struct ns_rule *rule);
 
@@ -68,12 +68,21 @@ static char *names_hold(struct ns *ns, struct object *o,
 	return text;
 }
 
+/* Whether its datasets are one row set is looked at when something is copied in. */
+static char *rows_hold(struct ns *ns, struct object *o,
+		       const struct ns_rule *rule)
+{
+	(void)ns, (void)o, (void)rule;
+	return NULL;
+}
+
 struct rule_check {
 	const struct ns_rule *first; /* of the list that rule is in */
 	const struct ns_rule *rule;
+	enum object_kind kind; /* of what it is for */
 	rule_fn holds;
 	bool found;
-	char *why; /* the rule names one dataset, and can not hold for it */
+	char *why; /* the rule names one object, and can not hold for it */
 };
 
 /* Does a rule that comes before it take the path? */
@@ -104,7 +113,7 @@ static bool leads_on(const char *pattern, const char *path)
 	return glob_match(head, path);
 }
 
-/* Any dataset at or below o whose path fits. The walk goes only where the
+/* Any object of the kind at or below o whose path fits. The walk goes only where the
  * pattern can lead. */
 static int check_below(struct ns *ns, struct object *o, unsigned depth,
 		       struct rule_check *c)
@@ -114,7 +123,7 @@ static int check_below(struct ns *ns, struct object *o, unsigned depth,
 
 	if (!path)
 		return -ENOMEM;
-	if (o->kind == OBJECT_DATASET && glob_match(c->rule->path, path)) {
+	if (o->kind == c->kind && glob_match(c->rule->path, path)) {
 		c->found = true;
 		if (!strpbrk(c->rule->path, "*?") && !is_shadowed(c, path))
 			c->why = c->holds(ns, o, c->rule);
@@ -138,11 +147,12 @@ static int check_below(struct ns *ns, struct object *o, unsigned depth,
 }
 
 static int check_rules(struct ns *ns, const struct ns_rules *rules,
-		       rule_fn holds, char **ret_why)
+		       enum object_kind kind, rule_fn holds, char **ret_why)
 {
 	for (size_t i = 0; i < rules->count; i++) {
-		struct rule_check c = { rules->rules, &rules->rules[i], holds,
-					false, NULL };
+		struct rule_check c = { rules->rules, &rules->rules[i],
+					kind,	      holds,
+					false,	      NULL };
 		const char *p = c.rule->path;
 		unsigned depth = *p == '/' ? 0 : 1;
 		int r;
@@ -156,7 +166,10 @@ static int check_rules(struct ns *ns, const struct ns_rules *rules,
 			continue;
 		if (asprintf(ret_why, "%s%s: %s; see: h5fs info %s",
 			     c.rule->origin, c.rule->path,
-			     c.why ? c.why : "no dataset has this path",
+			     c.why ? c.why
+			     : kind == OBJECT_GROUP
+				     ? "no group has this path"
+				     : "no dataset has this path",
 			     ns->file) < 0)
 			*ret_why = NULL;
 		free(c.why);
@@ -167,13 +180,21 @@ static int check_rules(struct ns *ns, const struct ns_rules *rules,
 
 int rules_check(struct ns *ns, char **ret_why)
 {
-	int r = check_rules(ns, &ns->opts.layout, layout_holds, ret_why);
+	const struct {
+		const struct ns_rules *rules;
+		enum object_kind kind;
+		rule_fn holds;
+	} lists[] = {
+		{ &ns->opts.layout, OBJECT_DATASET, layout_holds },
+		{ &ns->opts.range, OBJECT_DATASET, range_holds },
+		{ &ns->opts.labels, OBJECT_DATASET, labels_hold },
+		{ &ns->opts.names, OBJECT_DATASET, names_hold },
+		{ &ns->opts.rows, OBJECT_GROUP, rows_hold },
+	};
+	int r = 0;
 
-	if (r == 0)
-		r = check_rules(ns, &ns->opts.range, range_holds, ret_why);
-	if (r == 0)
-		r = check_rules(ns, &ns->opts.labels, labels_hold, ret_why);
-	if (r == 0)
-		r = check_rules(ns, &ns->opts.names, names_hold, ret_why);
+	for (size_t i = 0; i < ARRAY_SIZE(lists) && r == 0; i++)
+		r = check_rules(ns, lists[i].rules, lists[i].kind,
+				lists[i].holds, ret_why);
 	return r;
 }

@@ -2,7 +2,7 @@
 /* stat.c - what stat(2) shows of a node, and where a symbolic link leads. */
 #include <stdio.h>
 
-#include "ns_int.h"
+#include "write_int.h"
 
 /* Of (file, object, view, index): the same at the next mount. */
 uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
@@ -18,6 +18,23 @@ uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
 	return h > 1 ? h : h + 2;
 }
 
+/* The owner sees what can be tried, to make names and to write: by whom it may be
+ * done to what, and why not, is said then. */
+static mode_t permissions(const struct ns *ns, uint8_t view, uint32_t index,
+			  mode_t mode)
+{
+	bool fixed = ns->mode == NS_RO || view == V_ATTRS || view == V_ATTR ||
+		     view == V_H5FS || view == V_QUERY || view == V_SLICE ||
+		     view == V_NRRD || view == V_CONTROL || view == V_TYPE;
+	mode_t access = S_ISDIR(mode) ? 0555 : 0444;
+
+	if (S_ISLNK(mode))
+		return 0777;
+	if (view == V_CONTROL && index == CONTROL_COMMANDS)
+		access = 0200;
+	return (fixed ? access : access | 0200) & ~ns->opts.umask;
+}
+
 void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	       uint32_t index, mode_t mode, uint64_t size, struct stat *ret_st)
 {
@@ -29,9 +46,7 @@ void stat_fill(struct ns *ns, const struct object *o, uint8_t view,
 	if (o->info.mtime.tv_sec && o->info.mtime.tv_sec < mtime.tv_sec)
 		mtime = o->info.mtime;
 	st.st_ino = stable_ino(o, view, index);
-	st.st_mode = S_ISLNK(mode)   ? mode | 0777
-		     : S_ISDIR(mode) ? mode | (0555 & ~ns->opts.umask)
-				     : mode | (0444 & ~ns->opts.umask);
+	st.st_mode = mode | permissions(ns, view, index, mode);
 	st.st_uid = ns->opts.uid;
 	st.st_gid = ns->opts.gid;
 	st.st_size = (off_t)size;
@@ -68,6 +83,11 @@ static int text_stat(struct ns *ns, const struct pin *p, bool measure,
 
 	if (!measure)
 		return -EAGAIN;
+	if (p->node.view == V_CONTROL && p->node.index == CONTROL_COMMANDS) {
+		stat_fill(ns, p->object, V_CONTROL, p->node.index, S_IFREG, 0,
+			  ret_st);
+		return 0;
+	}
 	r = p->node.view == V_CONTROL
 		    ? control_read(ns, p->node.index, &b, &mtime)
 	    : p->node.view == V_ATTR
@@ -115,6 +135,7 @@ static int eph_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 		return -ENOENT;
 	}
 	copy = *e;
+	copy.object = p->object; /* e's may be of a later generation */
 	key = hash_bytes(e->key, strlen(e->key), 3);
 	if (p->node.view == V_QLINK)
 		size = strlen(e->links[p->node.index].target);
@@ -138,6 +159,24 @@ static int eph_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 	return 0;
 }
 
+/* Of a sample that is being written over, the size is that of what is written. */
+static bool written_size(struct ns *ns, struct node n, uint64_t *ret_size)
+{
+	struct open_file *f =
+		n.view == V_SAMPLE ? open_file_of_sample(ns, n) : NULL;
+	bool written;
+
+	if (!f)
+		return false;
+	pthread_mutex_lock(&f->lock);
+	written = f->filled && open_file_is_seen(f);
+	if (written)
+		*ret_size = draft_size(f->draft);
+	pthread_mutex_unlock(&f->lock);
+	open_file_put(ns, f);
+	return written;
+}
+
 int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	      struct stat *ret_st)
 {
@@ -149,6 +188,7 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	case V_ATTRS:
 	case V_BYCLASS:
 	case V_CLASS:
+	case V_NEWCLASS:
 	case V_H5FS:
 		return dir_stat(ns, p, ret_st);
 	case V_LINK:
@@ -161,13 +201,20 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	case V_QLINK:
 	case V_SLICE:
 		return eph_stat(ns, p, ret_st);
+	case V_PENDING:
+		return pending_stat(ns, p, ret_st);
+	case V_STAGED:
+	case V_DRAFT:
+		return staged_stat(ns, p, ret_st);
 	default:
 		break;
 	}
 	if (p->node.view >= V_SUB)
 		return dir_stat(ns, p, ret_st);
-	r = content_size(ns, p->object, p->node.view, p->node.index, measure,
-			 &size);
+	r = written_size(ns, p->node, &size)
+		    ? 0
+		    : content_size(ns, p->object, p->node.view, p->node.index,
+				   measure, &size);
 	/* what can not be read has a size all the same: of an empty file the
 	 * kernel reads nothing, and nobody would learn of the error */
 	if (is_damage(r) && r != -ENOENT && measure) {
@@ -181,7 +228,7 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	return 0;
 }
 
-int ns_stat(struct ns *ns, uint64_t ino, struct stat *ret_st)
+static int stat_once(struct ns *ns, uint64_t ino, struct stat *ret_st)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	int r = pin_get(ns, ino, &p);
@@ -189,7 +236,18 @@ int ns_stat(struct ns *ns, uint64_t ino, struct stat *ret_st)
 	return r < 0 ? r : node_stat(ns, &p, true, ret_st);
 }
 
-int ns_readlink(struct ns *ns, uint64_t ino, char **ret_target)
+int ns_stat(struct ns *ns, uint64_t ino, struct stat *ret_st)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = stat_once(ns, ino, ret_st);
+	while (ns_again(ns, r, &tries));
+	return r;
+}
+
+static int readlink_once(struct ns *ns, uint64_t ino, char **ret_target)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	char *target = NULL;
@@ -197,6 +255,8 @@ int ns_readlink(struct ns *ns, uint64_t ino, char **ret_target)
 
 	if (r < 0)
 		return r;
+	if (p.node.view == V_PENDING)
+		return pending_readlink(ns, &p, ret_target);
 	if (p.node.view == V_LINK) {
 		const struct group *g = p.object->group;
 
@@ -218,8 +278,32 @@ int ns_readlink(struct ns *ns, uint64_t ino, char **ret_target)
 	return 0;
 }
 
+int ns_readlink(struct ns *ns, uint64_t ino, char **ret_target)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = readlink_once(ns, ino, ret_target);
+	while (ns_again(ns, r, &tries));
+	return r;
+}
+
+/* In a mount that writes, numbers that are positions in lists may shift. */
 bool ns_is_volatile(struct ns *ns, uint64_t ino)
 {
-	(void)ns;
-	return node_of(ino).view == V_CONTROL;
+	switch (node_of(ino).view) {
+	case V_CONTROL:
+	case V_STAGED:
+	case V_DRAFT:
+	case V_PENDING:
+	case V_NEWCLASS:
+		return true;
+	case V_ATTR:
+	case V_CLASS:
+	case V_LINK:
+		return ns->writer;
+	default:
+		return object_is_rewritten(ns, node_of(ino).object);
+	}
 }

@@ -16,7 +16,7 @@ static void state_free(struct state *st)
 	for (size_t i = 0; i < ARRAY_SIZE(st->sizes); i++)
 		free(st->sizes[i].ends);
 	classes_free(st->classes);
-	free(st->name_order);
+	blob_unref(st->name_order);
 	if (st->own_desc) {
 		desc_done(st->own_desc);
 		free(st->own_desc);
@@ -143,7 +143,7 @@ static int load_palette(struct object *o, struct state *st)
 	return 0;
 }
 
-static bool is_mask(const struct object *o, const struct desc *d)
+bool is_mask(const struct object *o, const struct desc *d)
 {
 	return o->layout->companion || d->is_enum ||
 	       layout_is_mask_name(o->name);
@@ -403,6 +403,20 @@ int state_source(struct state *st, bool with_norm, struct view_source *ret_src)
 	*ret_src = st->src;
 	ret_src->norm = st->norm_done && st->norm_error == 0 ? &st->norm : NULL;
 	return 0;
+}
+
+int state_rule(struct state *st, struct norm *ret_norm)
+{
+	struct view_source src;
+	int r;
+
+	if (st->src.eight_bits || (st->src.palette && !st->src.layout->palette))
+		return norm_decide(st->src.layout, st->src.desc, &ns_probe,
+				   ret_norm);
+	r = state_source(st, true, &src);
+	if (r == 0)
+		*ret_norm = *src.norm;
+	return r;
 }
 
 int source_get(struct ns *ns, struct object *o, bool with_norm,

@@ -193,6 +193,7 @@ static void undecide(struct object *o)
 	o->labels = NULL;
 	o->count = o->layout_key = 0;
 	o->directory = o->row_member = o->row_files = false;
+	o->in_rows = o->leads_rows = o->grows = false;
 	o->labelled = o->is_labels = false;
 }
 

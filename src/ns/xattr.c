@@ -12,8 +12,7 @@
 #define USER "user."
 #define FACTS "user.h5fs."
 
-/* Does the node stand for an object with attributes? */
-static bool carries(const struct pin *p)
+bool xattr_carries(const struct pin *p)
 {
 	switch (p->node.view) {
 	case V_LINK:
@@ -107,8 +106,7 @@ int find_attrs(struct fact_arg *a)
 
 /* ---- a sample's row ---- */
 
-/* Members of the row set of o with one value or a vector a row. */
-static struct object *row_member(const struct object *o, const char *name)
+struct object *xattr_row_member(const struct object *o, const char *name)
 {
 	struct child *c =
 		o->parent ? group_child(o->parent->group, name) : NULL;
@@ -172,8 +170,7 @@ static bool row_fits(struct object *m, uint32_t index)
 	return fits;
 }
 
-/* The row of a sample: index axis 0 is the stored axis 0. */
-static bool has_row(const struct pin *p, uint32_t *ret_row)
+bool xattr_has_row(const struct pin *p, uint32_t *ret_row)
 {
 	const struct object *o = p->object;
 	uint64_t inner;
@@ -202,9 +199,9 @@ static int row_xattr(struct ns *ns, const struct pin *p, const char *name,
 			return labels_of_row(ns, p->object, p->node.index, NULL,
 					     out);
 	}
-	if (!has_row(p, &row))
+	if (!xattr_has_row(p, &row))
 		return -ENODATA;
-	m = row_member(p->object, name);
+	m = xattr_row_member(p->object, name);
 	return m ? row_value(m, row, out) : -ENODATA;
 }
 
@@ -225,8 +222,8 @@ static int get_fact(struct ns *ns, const struct pin *p, const char *name,
 	return -ENODATA;
 }
 
-int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
-	     struct blob **ret_value)
+static int xattr_once(struct ns *ns, uint64_t ino, const char *name,
+		      struct blob **ret_value)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	struct strbuf out = STRBUF_INIT;
@@ -239,7 +236,11 @@ int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
 	r = pin_get(ns, ino, &p);
 	if (r < 0)
 		return r;
-	if (!carries(&p))
+	if (p.node.view == V_PENDING)
+		return pending_xattr(ns, &p, name + strlen(USER), ret_value);
+	if (p.node.view == V_STAGED || p.node.view == V_DRAFT)
+		return staged_xattr(ns, &p, name + strlen(USER), ret_value);
+	if (!xattr_carries(&p))
 		return -ENODATA;
 	r = -ENODATA;
 	if (!strncmp(name, FACTS, strlen(FACTS)))
@@ -251,6 +252,18 @@ int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
 	if (r == 0)
 		r = strbuf_to_blob(&out, ret_value);
 	strbuf_done(&out);
+	return r;
+}
+
+int ns_xattr(struct ns *ns, uint64_t ino, const char *name,
+	     struct blob **ret_value)
+{
+	unsigned tries = 0;
+	int r;
+
+	do
+		r = xattr_once(ns, ino, name, ret_value);
+	while (ns_again(ns, r, &tries));
 	return r;
 }
 
@@ -274,7 +287,7 @@ static void list_row(const struct pin *p, struct strbuf *out)
 	const struct group *g = o->parent ? o->parent->group : NULL;
 	uint32_t row;
 
-	if (!has_row(p, &row))
+	if (!xattr_has_row(p, &row))
 		g = NULL;
 
 	if (o->labelled) {
@@ -283,7 +296,7 @@ static void list_row(const struct pin *p, struct strbuf *out)
 	}
 	for (size_t i = 0; g && i < g->nchildren; i++) {
 		const char *name = g->children[i].name;
-		struct object *m = row_member(o, name);
+		struct object *m = xattr_row_member(o, name);
 
 		if (out->len + strlen(name) + strlen(USER) + 1 >
 		    XATTR_LIST_MAX_)
@@ -306,14 +319,29 @@ static int list_attrs(struct fact_arg *a, struct strbuf *out)
 	return strbuf_error(&a->attrs.list);
 }
 
-int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out)
+static int list_pending(struct ns *ns, const struct pin *p, struct strbuf *out)
+{
+	struct stage_names names = { 0 };
+	int r = pending_xattrs(ns, p, &names);
+
+	for (size_t i = 0; r == 0 && i < names.count; i++)
+		put_name(out, USER, names.names[i]);
+	stage_names_done(&names);
+	return r < 0 ? r : strbuf_error(out);
+}
+
+static int xattrs_once(struct ns *ns, uint64_t ino, struct strbuf *out)
 {
 	CLEANUP(pin_done) struct pin p = { 0 };
 	CLEANUP(fact_arg_done) struct fact_arg a = { 0 };
 	STATE_REF(ref, ns);
 	int r = pin_get(ns, ino, &p);
 
-	if (r < 0 || !carries(&p))
+	if (r == 0 && p.node.view == V_PENDING)
+		return list_pending(ns, &p, out);
+	if (r == 0 && (p.node.view == V_STAGED || p.node.view == V_DRAFT))
+		return staged_xattrs(ns, &p, out);
+	if (r < 0 || !xattr_carries(&p))
 		return r;
 	r = fact_arg_init(ns, &p, &ref, &a);
 	if (r < 0)
@@ -325,4 +353,16 @@ int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out)
 	else
 		r = list_attrs(&a, out);
 	return r < 0 ? r : strbuf_error(out);
+}
+
+int ns_xattrs(struct ns *ns, uint64_t ino, struct strbuf *out)
+{
+	unsigned tries = 0;
+	int r;
+
+	do {
+		strbuf_done(out);
+		r = xattrs_once(ns, ino, out);
+	} while (ns_again(ns, r, &tries));
+	return r;
 }

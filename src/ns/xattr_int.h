@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xattr_int.h - shared by xattr.c and facts.c only. */
+/* xattr_int.h - shared by the files that read and set attributes. */
 #ifndef H5FS_XATTR_INT_H
 #define H5FS_XATTR_INT_H
 
@@ -39,5 +39,18 @@ static inline bool is_sample(const struct pin *p)
 {
 	return p->node.view == V_SAMPLE;
 }
+
+/* ---- xattr.c ---- */
+/* Does the node stand for an object with attributes? */
+bool xattr_carries(const struct pin *p);
+/* Members of the row set of o with one value or a vector a row. */
+struct object *xattr_row_member(const struct object *o, const char *name);
+/* The row of a sample: index axis 0 is the stored axis 0. */
+bool xattr_has_row(const struct pin *p, uint32_t *ret_row);
+
+/* ---- setrow.c ---- */
+/* text NULL: to be removed. */
+int row_setxattr(struct ns *ns, const struct pin *p, const char *name,
+		 const char *text, size_t n, int flags, struct refusal *f);
 
 #endif

@@ -33,7 +33,8 @@
  * J7  Without a commit record FILE's tail is cut only if inode and head say that
  *     it is the file that the log was written for. A marked FILE without a commit
  *     record is refused.
- * J8  FAILED is sticky: every later call returns -EIO until FILE is opened anew.
+ * J8  FAILED is sticky: every later call returns -EIO until the log is recovered
+ *     and the journal opened anew.
  * J9  After an error before apply, abort leaves FILE as it was, for good: when a
  *     commit record may have been written, the next slot is synced before the
  *     tail is cut.
@@ -45,41 +46,9 @@
 
 #include "journal_int.h"
 
-#define BUFFER (256u << 10)    /* records that were not written yet */
-#define LOG_KEEP (1024u << 10) /* an empty log's room that is not given back */
+#define BUFFER (256u << 10) /* records that were not written yet */
 
-enum journal_state { OPEN, DIRTY, LOGGED, APPLIED, FAILED };
-
-struct journal {
-	struct journal_file f;
-	char *side, *path;
-	enum journal_state state;
-	int error; /* of this transaction; sticky */
-
-	int log; /* -1: none yet */
-	struct log_slot slot;
-	bool slot_there; /* in the log */
-	bool names_synced;
-	bool commit_written; /* under this salt */
-	uint64_t log_end;    /* where the buffer goes */
-	uint32_t crc;	     /* running */
-	uint8_t *buf;
-	size_t buffered;
-	struct extents extents;
-
-	uint64_t end;  /* FILE's length as committed, */
-	uint64_t size; /* and as it is now */
-	bool tail_synced;
-	struct log_commit commit;
-};
-
-static int fail(struct journal *j, int r)
-{
-	j->state = FAILED;
-	return r;
-}
-
-static void restart(struct journal *j)
+void journal_restart(struct journal *j)
 {
 	extents_done(&j->extents);
 	j->buffered = 0;
@@ -87,7 +56,7 @@ static void restart(struct journal *j)
 	j->crc = log_first_crc(&j->slot);
 	j->commit_written = false;
 	j->error = 0;
-	j->state = OPEN;
+	j->state = JOURNAL_OPEN;
 }
 
 int journal_open(const struct journal_file *f, uint64_t tag,
@@ -122,12 +91,12 @@ int journal_open(const struct journal_file *f, uint64_t tag,
 	r = log_next_slot(f, &last, tag, j->end, &j->slot);
 	if (r < 0)
 		return r;
-	restart(j);
+	journal_restart(j);
 	*ret_journal = TAKE(j);
 	return 0;
 }
 
-static void close_log(struct journal *j)
+void journal_close_log(struct journal *j)
 {
 	if (j->log >= 0)
 		(void)journal_io->close(j->log);
@@ -139,7 +108,7 @@ void journal_close(struct journal *j)
 {
 	if (!j)
 		return;
-	close_log(j);
+	journal_close_log(j);
 	extents_done(&j->extents);
 	free(j->buf);
 	free(j->path);
@@ -149,15 +118,8 @@ void journal_close(struct journal *j)
 
 /* ---- the log ---- */
 
-static bool is_unlinked(const struct journal *j)
-{
-	struct stat st;
-
-	return journal_io->fstat(j->log, &st) < 0 || st.st_nlink == 0;
-}
-
 /* The log with the slot of this transaction in it. */
-static int need_log(struct journal *j)
+int journal_need_log(struct journal *j)
 {
 	bool is_new = j->log < 0;
 	struct stat st;
@@ -187,13 +149,13 @@ static int need_log(struct journal *j)
 	return r;
 }
 
-static int flush(struct journal *j)
+int journal_flush(struct journal *j)
 {
 	int r;
 
 	if (j->buffered == 0)
 		return 0;
-	r = need_log(j);
+	r = journal_need_log(j);
 	if (r == 0)
 		r = disk_write(j->log, j->buf, j->buffered, j->log_end);
 	if (r < 0)
@@ -204,13 +166,13 @@ static int flush(struct journal *j)
 }
 
 /* Where in the log its bytes will be: *ret_at. */
-static int append(struct journal *j, struct log_record *rec, const void *bytes,
-		  uint64_t *ret_at)
+int journal_append(struct journal *j, struct log_record *rec, const void *bytes,
+		   uint64_t *ret_at)
 {
 	int r;
 
 	if (sizeof(*rec) + rec->len > BUFFER - j->buffered) {
-		r = flush(j);
+		r = journal_flush(j);
 		if (r < 0)
 			return r;
 	}
@@ -259,7 +221,7 @@ static int overwrite(struct journal *j, const uint8_t *p, size_t n,
 			rec.old = journal_crc(rec.old, old, k);
 			i += k;
 		}
-		r = append(j, &rec, p, &at);
+		r = journal_append(j, &rec, p, &at);
 		if (r == 0)
 			r = extents_put(&j->extents, addr, rec.len, at);
 		if (r < 0)
@@ -274,7 +236,7 @@ static int overwrite(struct journal *j, const uint8_t *p, size_t n,
 static int write_tail(struct journal *j, const uint8_t *p, size_t n,
 		      uint64_t addr)
 {
-	int r = need_log(j); /* which says where the tail begins */
+	int r = journal_need_log(j); /* which says where the tail begins */
 
 	if (r < 0)
 		return r;
@@ -292,7 +254,7 @@ int journal_pwrite(struct journal *j, const void *buf, size_t n, uint64_t addr)
 	uint64_t end;
 	int r = 0;
 
-	if (j->state != OPEN && j->state != DIRTY)
+	if (j->state != JOURNAL_OPEN && j->state != JOURNAL_DIRTY)
 		return -EIO; /* J8 */
 	if (j->error)
 		return j->error;
@@ -300,7 +262,7 @@ int journal_pwrite(struct journal *j, const void *buf, size_t n, uint64_t addr)
 		return -EFBIG;
 	if (n == 0)
 		return 0;
-	j->state = DIRTY;
+	j->state = JOURNAL_DIRTY;
 	below = addr >= j->end ? 0 : end <= j->end ? n : j->end - addr;
 	if (below)
 		r = overwrite(j, p, below, addr); /* J1 */
@@ -315,7 +277,7 @@ int journal_pread(struct journal *j, void *buf, size_t n, uint64_t addr)
 	uint8_t *p = buf;
 	uint64_t end;
 
-	if (j->state == FAILED)
+	if (j->state == JOURNAL_FAILED)
 		return -EIO;
 	if (add_overflow(addr, n, &end) || end > INT64_MAX)
 		return -EFBIG;
@@ -345,191 +307,12 @@ uint64_t journal_size(const struct journal *j)
 
 bool journal_is_dirty(const struct journal *j)
 {
-	return j->state != OPEN;
+	return j->state != JOURNAL_OPEN;
 }
 
 int journal_error(const struct journal *j)
 {
-	return j->state == FAILED ? -EIO : j->error;
-}
-
-/* ---- the arrows ---- */
-
-static int sync_tail(struct journal *j, uint64_t end)
-{
-	if (end > j->size) {
-		j->tail_synced = false;
-		if (journal_io->ftruncate(j->f.fd, (off_t)end) < 0)
-			return -errno;
-		j->size = end;
-	}
-	if (!j->tail_synced && journal_io->fdatasync(j->f.fd) < 0)
-		return -errno;
-	j->tail_synced = true;
-	return 0;
-}
-
-/* A file with holes: what will be written into them must find room. */
-static int need_room(struct journal *j)
-{
-	const struct extent *x;
-	struct stat st;
-
-	if (journal_io->fstat(j->f.fd, &st) < 0)
-		return -errno;
-	if (st.st_blocks * 512 >= st.st_size)
-		return 0;
-	for (x = extents_find(&j->extents, 0); x;
-	     x = extents_find(&j->extents, x->addr + x->len))
-		if (journal_io->fallocate(j->f.fd, FALLOC_FL_KEEP_SIZE,
-					  (off_t)x->addr, (off_t)x->len) < 0 &&
-		    errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
-			return -errno;
-	return 0;
-}
-
-static int sync_names(struct journal *j)
-{
-	CLEANUP(freep) char *parent = NULL;
-	char *slash;
-	int r;
-
-	if (j->names_synced)
-		return 0;
-	parent = strdup(j->side);
-	if (!parent)
-		return -ENOMEM;
-	slash = strrchr(parent, '/');
-	if (!slash)
-		return -EINVAL;
-	*(slash == parent ? slash + 1 : slash) = 0;
-	r = disk_sync_dir(j->side);
-	if (r == 0)
-		r = disk_sync_dir(parent);
-	j->names_synced = r == 0;
-	return r;
-}
-
-static int write_commit(struct journal *j)
-{
-	struct log_record rec = {
-		.kind = LOG_COMMIT,
-		.len = sizeof(j->commit.tag),
-		.addr = j->commit.end,
-		.old = j->commit.byte,
-	};
-	uint64_t at;
-	int r = append(j, &rec, &j->commit.tag, &at);
-
-	if (r < 0)
-		return r;
-	j->commit_written = true;
-	r = flush(j);
-	if (r == 0 && journal_io->fdatasync(j->log) < 0)
-		r = -errno;
-	if (r == 0)
-		r = sync_names(j);
-	/* somebody removed it: there would be nothing to recover from */
-	if (r == 0 && is_unlinked(j))
-		r = -ENOENT;
-	return r;
-}
-
-int journal_log(struct journal *j, uint64_t tag, uint64_t end)
-{
-	int r = j->error;
-
-	if (j->state == FAILED)
-		return -EIO;
-	if ((j->state != OPEN && j->state != DIRTY) || end <= j->f.mark ||
-	    end > INT64_MAX)
-		return -EINVAL;
-	j->state = DIRTY;
-	j->commit = (struct log_commit){ .tag = tag, .end = end };
-	if (r == 0)
-		r = need_log(j);
-	if (r == 0)
-		r = journal_pread(j, &j->commit.byte, 1, j->f.mark);
-	if (r == 0 && j->commit.byte == JOURNAL_MARK)
-		r = -EINVAL;
-	if (r == 0)
-		r = need_room(j);
-	if (r == 0)
-		r = sync_tail(j, end); /* J4 */
-	if (r == 0)
-		r = write_commit(j);
-	j->error = r;
-	if (r == 0)
-		j->state = LOGGED;
-	return r;
-}
-
-int journal_apply(struct journal *j)
-{
-	int r;
-
-	if (j->state != LOGGED)
-		return j->state == FAILED ? -EIO : -EINVAL;
-	r = log_apply(&j->f, j->log, &j->extents, &j->commit, j->buf);
-	if (r < 0)
-		return fail(j, r); /* J8 */
-	j->end = j->size = j->commit.end;
-	j->state = APPLIED;
-	return 0;
-}
-
-/* The next slot takes the place of all records. */
-static int empty_log(struct journal *j, uint64_t tag)
-{
-	struct log_slot next;
-	int r = log_next_slot(&j->f, &j->slot, tag, j->end, &next);
-
-	if (r == 0)
-		r = log_empty(j->log, &next);
-	if (r < 0)
-		return r;
-	j->slot = next;
-	if (j->log_end > LOG_KEEP)
-		(void)journal_io->ftruncate(j->log, LOG_RECORDS);
-	return 0;
-}
-
-int journal_forget(struct journal *j)
-{
-	int r;
-
-	if (j->state != APPLIED)
-		return j->state == FAILED ? -EIO : -EINVAL;
-	r = empty_log(j, j->commit.tag);
-	if (r < 0)
-		return fail(j, r);
-	restart(j);
-	return 0;
-}
-
-int journal_abort(struct journal *j, bool untouched)
-{
-	int r = 0;
-
-	if (j->state == OPEN)
-		return 0;
-	if (j->state != DIRTY && j->state != LOGGED)
-		return -EIO;
-	if (j->log >= 0 && is_unlinked(j))
-		close_log(j);
-	if (j->commit_written && j->log >= 0) /* J9 */
-		r = empty_log(j, j->slot.tag);
-	else if (j->log_end > LOG_RECORDS && j->log >= 0)
-		(void)journal_io->ftruncate(j->log, LOG_RECORDS);
-	if (r == 0 && !untouched && j->size > j->end &&
-	    journal_io->ftruncate(j->f.fd, (off_t)j->end) < 0)
-		r = -errno;
-	if (r < 0)
-		return fail(j, -EIO);
-	j->size = j->end;
-	j->tail_synced = true;
-	restart(j);
-	return 0;
+	return j->state == JOURNAL_FAILED ? -EIO : j->error;
 }
 
 void journal_remove(const char *side)

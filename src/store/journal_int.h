@@ -62,10 +62,11 @@ struct journal_file {
 /* What a log and FILE say together. */
 struct journal_found {
 	bool marked;
-	bool log;     /* there is one */
-	bool records; /* with something of a transaction */
-	bool tail;    /* FILE has bytes behind what was committed */
-	uint64_t tag; /* of the last transaction in FILE; 0: not known */
+	bool log;	/* there is one */
+	bool records;	/* with something of a transaction, */
+	bool committed; /* or all of it */
+	bool tail;	/* FILE has bytes behind what was committed */
+	uint64_t tag;	/* of the last transaction in FILE; 0: not known */
 };
 /* Only looks. */
 int journal_look(const struct journal_file *f, struct journal_found *ret_found);
@@ -140,6 +141,48 @@ int log_empty(int log, struct log_slot *slot);
 int log_apply(const struct journal_file *f, int log, const struct extents *e,
 	      const struct log_commit *c, uint8_t *buf);
 
+enum journal_state {
+	JOURNAL_OPEN,
+	JOURNAL_DIRTY,
+	JOURNAL_LOGGED,
+	JOURNAL_APPLIED,
+	JOURNAL_FAILED
+};
+
+struct journal {
+	struct journal_file f;
+	char *side, *path;
+	enum journal_state state;
+	int error; /* of this transaction; sticky */
+
+	int log; /* -1: none yet */
+	struct log_slot slot;
+	bool slot_there; /* in the log */
+	bool names_synced;
+	bool commit_written; /* under this salt */
+	uint64_t log_end;    /* where the buffer goes */
+	uint32_t crc;	     /* running */
+	uint8_t *buf;
+	size_t buffered;
+	struct extents extents;
+
+	uint64_t end;  /* FILE's length as committed, */
+	uint64_t size; /* and as it is now */
+	bool tail_synced;
+	struct log_commit commit;
+};
+
+/* What is next; nothing of this transaction is left. */
+void journal_restart(struct journal *j);
+/* The log is there, with the slot of this transaction in it. */
+int journal_need_log(struct journal *j);
+void journal_close_log(struct journal *j);
+/* Into the buffer: *ret_at is where in the log its bytes will be. */
+int journal_append(struct journal *j, struct log_record *rec, const void *bytes,
+		   uint64_t *ret_at);
+int journal_flush(struct journal *j); /* the buffer into the log */
+
+/* ---- disk.c ---- */
 /* As many bytes as there are, up to n. */
 ssize_t disk_read(int fd, void *buf, size_t n, uint64_t at);
 /* All n: behind the end are zeros. */

@@ -162,6 +162,7 @@ int journal_look(const struct journal_file *f, struct journal_found *ret_found)
 		.marked = l.marked,
 		.log = l.fd >= 0,
 		.records = l.records || (l.fd >= 0 && !l.slotted),
+		.committed = l.committed,
 		.tail = tail,
 		.tag = l.slot.tag,
 	};

@@ -323,7 +323,7 @@ struct dset {
 	bool piecewise; /* read by the library, and too large to be kept */
 	struct filter filters[STORE_MAX_FILTERS];
 	uint32_t optional; /* bits of the filters that may be left out */
-	uint64_t addr; /* CONTIGUOUS; UINT64_MAX: not allocated */
+	uint64_t addr;	   /* CONTIGUOUS; UINT64_MAX: not allocated */
 	unsigned nsegments;
 	struct segment *segments; /* EXTERNAL */
 	struct blob *fill;	  /* one element, in memory form */

@@ -402,6 +402,22 @@ static int from_reference(hid_t t, struct dtype **ret_type,
 	return from_opaque(t, true, ret_type, map);
 }
 
+/* The library converts as many bits as a damaged file says, wherever they are. */
+static bool bits_fit(hid_t t)
+{
+	size_t sign = 0, epos = 0, esize = 0, mpos = 0, msize = 0;
+	size_t bits = 8 * H5Tget_size(t), precision = H5Tget_precision(t);
+	int offset = H5Tget_offset(t);
+
+	if (H5Tget_class(t) == H5T_FLOAT &&
+	    (H5Tget_fields(t, &sign, &epos, &esize, &mpos, &msize) < 0 ||
+	     sign >= bits || esize > bits || epos > bits - esize ||
+	     msize > bits || mpos > bits - msize))
+		return false;
+	return offset >= 0 && precision > 0 && precision <= bits &&
+	       (size_t)offset <= bits - precision;
+}
+
 static int from_h5(hid_t t, unsigned depth, struct dtype **ret_type,
 		   struct type_map *map)
 {
@@ -411,10 +427,12 @@ static int from_h5(hid_t t, unsigned depth, struct dtype **ret_type,
 	switch (H5Tget_class(t)) {
 	case H5T_INTEGER:
 	case H5T_BITFIELD:
-		if (H5Tget_size(t) > 8)
+		if (H5Tget_size(t) > 8 || !bits_fit(t))
 			return from_opaque(t, true, ret_type, map);
 		return from_integer(t, ret_type, map);
 	case H5T_FLOAT:
+		if (!bits_fit(t))
+			return from_opaque(t, true, ret_type, map);
 		return from_float(t, ret_type, map);
 	case H5T_STRING:
 		return from_string(t, ret_type, map);

@@ -27,7 +27,8 @@ struct writer {
 	pthread_cond_t over;
 	bool in_transaction;
 	pthread_t owner; /* the thread that is in it */
-	bool committing; /* set under store_h5 too: nobody enters */
+	bool committing; /* or aborting; set under store_h5 too: nobody
+			 * enters */
 	struct stat st;	 /* FILE as this writer left it */
 	enum store_change changed;
 
@@ -71,8 +72,27 @@ static inline void writer_leavep(struct writer **w)
 #define WRITER_GUARD(w) WRITER_GUARD_(w, writer_enter)
 #define WRITER_LOOK(w) WRITER_GUARD_(w, writer_enter_to_look)
 
+/* ---- writer.c, for writer_*.c that make transactions ---- */
+/* Why the journal could not do it; returns r. */
+int writer_fail_io(struct writer *w, int r);
+/* Is this thread in the transaction? */
+bool writer_is_mine(struct writer *w);
+/* store_h5, with no commit under way and the library silent. */
+void writer_take_h5(struct writer *w);
+/* Nobody enters meanwhile. Begun under store_h5. */
+void writer_set_committing(struct writer *w, bool committing);
+/* FILE is as it is by this writer. */
+void writer_note_state(struct writer *w);
+/* 0, or -ESTALE with why: it is not as this writer left it. */
+int writer_check_same(struct writer *w);
+void writer_end(struct writer *w);
 /* Ends whatever transaction there is: aborted. */
 void writer_stop(struct writer *w);
+
+/* ---- writer_commit.c ---- */
+/* Finishes, or drops, a commit in which the journal failed. Within a transaction
+ * that has just begun. */
+int writer_heal(struct writer *w);
 
 /* ---- wfile.c; under store_h5 ---- */
 /* Opens w->file over the journal. */

@@ -173,7 +173,9 @@ static int recover(const struct journal_file *f, unsigned wait_ms,
 	*ret_recovery = RECOVERY_NONE;
 	if (!must_recover(&found))
 		return 0;
-	r = writer_lock_alone(f->fd, wait_ms);
+	/* what is only dropped, nobody reads */
+	r = found.marked || found.committed ? writer_lock_alone(f->fd, wait_ms)
+					    : 0;
 	if (r < 0)
 		return say(ret_why, r,
 			   "is open in another program, and an interrupted "
@@ -213,6 +215,28 @@ static int open_whole(const char *real, const char *side, unsigned wait_ms,
 }
 
 /* ---- the contract ---- */
+
+/* The journal alone, which says nothing that somebody needs. */
+static bool only_a_journal(const char *side)
+{
+	DIR *d = opendir(side);
+	struct dirent *e;
+	bool only = d != NULL;
+
+	while (only && (e = readdir(d)))
+		only = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		       !strcmp(e->d_name, "journal");
+	if (d)
+		closedir(d);
+	return only;
+}
+
+/* With the locks held: nothing is left beside FILE that says nothing. */
+static void tidy(const char *side)
+{
+	if (only_a_journal(side))
+		journal_remove(side);
+}
 
 static int open_journal(struct writer *w, char **ret_why)
 {
@@ -269,21 +293,6 @@ int writer_open(const char *path, const struct writer_options *o,
 	return 0;
 }
 
-/* The journal alone, which says nothing that somebody needs. */
-static bool only_a_journal(const char *side)
-{
-	DIR *d = opendir(side);
-	struct dirent *e;
-	bool only = d != NULL;
-
-	while (only && (e = readdir(d)))
-		only = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-		       !strcmp(e->d_name, "journal");
-	if (d)
-		closedir(d);
-	return only;
-}
-
 void writer_close(struct writer *w)
 {
 	bool clean;
@@ -294,8 +303,8 @@ void writer_close(struct writer *w)
 		writer_stop(w);
 		clean = !journal_is_dirty(w->journal);
 		journal_close(w->journal);
-		if (clean && only_a_journal(w->side))
-			journal_remove(w->side);
+		if (clean)
+			tidy(w->side);
 	}
 	if (w->driver >= 0) {
 		pthread_mutex_lock(&store_h5);
@@ -348,6 +357,7 @@ int store_recover(const char *path, const char *side,
 			*ret_why = strdup(strerror(-r));
 		return r;
 	}
+	tidy(dir);
 	(void)journal_io->close(where.fd);
 	*ret_recovery = recovery;
 	return 0;

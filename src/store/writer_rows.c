@@ -109,8 +109,8 @@ static int write_rows(struct writer *w, struct dset *d, unsigned axis,
 int writer_append(struct writer *w, const char *path, unsigned axis,
 		  const struct array *rows)
 {
-	struct dset *d;
-	uint64_t at;
+	struct dset *d = NULL;
+	uint64_t at = 0;
 	int r = grow_for(w, path, axis, rows, &d, &at);
 
 	return r < 0 ? r : write_rows(w, d, axis, at, rows);
@@ -119,7 +119,7 @@ int writer_append(struct writer *w, const char *path, unsigned axis,
 int writer_overwrite(struct writer *w, const char *path, unsigned axis,
 		     uint64_t at, const struct array *rows)
 {
-	struct dset *d;
+	struct dset *d = NULL;
 	int r = check_range(w, path, axis, rows, at, &d);
 
 	return r < 0 ? r : write_rows(w, d, axis, at, rows);
@@ -153,7 +153,7 @@ int writer_replace(struct writer *w, const char *path, int fd, uint64_t offset)
 {
 	const uint64_t start[DT_MAX_RANK] = { 0 };
 	const struct source src = { NULL, fd, offset };
-	struct dset *d;
+	struct dset *d = NULL;
 	int r = open_to_replace(w, path, &d);
 
 	return r < 0 ? r : region_write(w, d, start, d->info.dims, &src);

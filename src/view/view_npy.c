@@ -176,6 +176,19 @@ static void reverse_dims(unsigned rank, uint64_t *dims)
 	}
 }
 
+/* T2: the axes of array types follow. */
+static int put_array_dims(const struct dtype **t, unsigned *rank,
+			  uint64_t *dims)
+{
+	for (; (*t)->class == DT_ARRAY; *t = (*t)->base)
+		for (unsigned k = 0; k < (*t)->rank; k++) {
+			if (*rank == DT_MAX_RANK)
+				return -E2BIG;
+			dims[(*rank)++] = (*t)->dims[k];
+		}
+	return 0;
+}
+
 static int npy_init(const struct view_source *s, const struct slice *sl,
 		    bool matlab, struct npy *n)
 {
@@ -190,12 +203,9 @@ static int npy_init(const struct view_source *s, const struct slice *sl,
 	for (unsigned k = 0; k < sl->rank; k++)
 		if (!sl->drop[k])
 			dims[rank++] = sl->count[k];
-	for (; t->class == DT_ARRAY; t = t->base)
-		for (unsigned k = 0; k < t->rank; k++) {
-			if (rank == DT_MAX_RANK)
-				return -E2BIG;
-			dims[rank++] = t->dims[k];
-		}
+	r = put_array_dims(&t, &rank, dims);
+	if (r < 0)
+		return r;
 	if (matlab)
 		reverse_dims(rank, dims);
 	if (s->matlab_empty && matlab) {
@@ -351,4 +361,45 @@ int slice_read(const struct view_source *s, const struct slice *sl,
 	       uint64_t offset, size_t n, uint8_t *buf)
 {
 	return npy_read(s, sl, false, offset, n, buf);
+}
+
+/* ---- elements that lie in memory ---- */
+
+static int elements_init(const struct dtype *t, unsigned rank,
+			 const uint64_t *dims, uint64_t size, struct npy *n)
+{
+	const struct view_source none = { 0 };
+	uint64_t all[DT_MAX_RANK];
+	int r;
+
+	if (!npy_holds(t))
+		return -EINVAL;
+	memcpy(all, dims, rank * sizeof(*dims));
+	r = put_array_dims(&t, &rank, all);
+	n->data = size;
+	return r < 0 ? r : put_header(&none, t, rank, all, false, &n->header);
+}
+
+int npy_size_of_elements(const struct dtype *t, unsigned rank,
+			 const uint64_t *dims, uint64_t size,
+			 uint64_t *ret_size)
+{
+	CLEANUP(npy_done) struct npy n = { STRBUF_INIT, 0 };
+	int r = elements_init(t, rank, dims, size, &n);
+
+	if (r == 0 && add_overflow(n.header.len, size, ret_size))
+		r = -EFBIG;
+	return r;
+}
+
+int npy_of_elements(const struct dtype *t, unsigned rank, const uint64_t *dims,
+		    const void *elements, uint64_t size, struct blob **ret_blob)
+{
+	CLEANUP(npy_done) struct npy n = { STRBUF_INIT, 0 };
+	int r = elements_init(t, rank, dims, size, &n);
+
+	if (r < 0)
+		return r;
+	strbuf_put(&n.header, elements, size);
+	return strbuf_to_blob(&n.header, ret_blob);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_png.c - a picture: where its values lie in the dataset's hyperslab, as
- * strides, whatever the order of the axes. */
+/* view_png.c - a picture: the hyperslab that holds it, as a PNG file. */
 #include "view_int.h"
 
 /* ---- the sample's hyperslab ---- */
@@ -33,115 +32,6 @@ static int plan_sample(const struct view_source *s, uint64_t sample,
 			p->count[k] = 1;
 		}
 	}
-	return 0;
-}
-
-/* ---- strides of the effective axes: the stored ones from the store, then
- * those inside an element (T2, T3) ---- */
-struct strides {
-	int64_t axis[DT_MAX_RANK];
-	const uint32_t *channel; /* SUB_COMPOUND: offsets along the last axis */
-};
-
-static void axis_strides(const struct desc *d, const struct span *span,
-			 struct strides *st)
-{
-	int64_t inner = d->num_size;
-
-	st->channel = d->sub == SUB_COMPOUND ? d->sub_offset : NULL;
-	for (unsigned k = 0; k < d->stored_rank; k++)
-		st->axis[k] = span->stride[k];
-	for (unsigned k = d->rank; k-- > d->stored_rank;) {
-		if (st->channel && k == d->rank - 1)
-			continue;
-		st->axis[k] = inner;
-		inner *= d->dims[k];
-	}
-}
-
-static int64_t along(const struct desc *d, const struct strides *st, unsigned k,
-		     uint64_t i)
-{
-	if (st->channel && k == d->rank - 1)
-		return st->channel[i & 3];
-	return st->axis[k] * (int64_t)i;
-}
-
-/* One axis that holds a whole picture, (h,w[,c]); +transpose turns it. */
-static void place_flat(const struct view_source *s, const struct strides *st,
-		       struct pixels *px)
-{
-	const struct layout *l = s->layout;
-	int64_t one = st->axis[l->x];
-	int64_t pixel = one * (l->flat_c ? l->flat_c : 1);
-
-	px->stride_y = l->transposed ? pixel : pixel * l->flat_w;
-	px->stride_x = l->transposed ? pixel * l->flat_w : pixel;
-	for (unsigned c = 0; c < s->shape.channels; c++)
-		px->channel[c] = one * c;
-}
-
-static int place_axes(const struct view_source *s, const struct strides *st,
-		      struct pixels *px)
-{
-	const struct layout *l = s->layout;
-	const struct desc *d = s->desc;
-
-	if (l->y < 0 || l->x < 0)
-		return -EINVAL;
-	px->stride_y = along(d, st, l->y, 1);
-	px->stride_x = along(d, st, l->x, 1);
-	for (unsigned c = 0; c < s->shape.channels; c++) {
-		uint64_t from = l->nbands ? l->bands[c] : c;
-
-		if (l->c < 0)
-			continue;
-		if (from >= d->dims[l->c])
-			return -EINVAL;
-		px->channel[c] = along(d, st, l->c, from);
-	}
-	return 0;
-}
-
-static int place(const struct view_source *s, const struct plan *p,
-		 const struct span *span, struct pixels *ret_pixels)
-{
-	const struct layout *l = s->layout;
-	const struct desc *d = s->desc;
-	struct pixels px = { .base = span->base,
-			     .num = d->num,
-			     .num_size = d->num_size };
-	struct strides st;
-	int r = 0;
-
-	axis_strides(d, span, &st);
-	for (unsigned i = 0; i < l->nindex; i++)
-		if (l->index[i] >= d->stored_rank)
-			px.base += along(d, &st, l->index[i],
-					 p->index[l->index[i]]);
-	if (l->flat_h)
-		place_flat(s, &st, &px);
-	else
-		r = place_axes(s, &st, &px);
-	if (r < 0)
-		return r;
-	if (l->bgr && s->shape.channels >= 3) {
-		int64_t blue = px.channel[0];
-
-		px.channel[0] = px.channel[2];
-		px.channel[2] = blue;
-	}
-	if (l->flip_y) {
-		px.base += px.stride_y * ((int64_t)s->shape.height - 1);
-		px.stride_y = -px.stride_y;
-	}
-	if (l->flip_x) {
-		px.base += px.stride_x * ((int64_t)s->shape.width - 1);
-		px.stride_x = -px.stride_x;
-	}
-	if (l->as_unsigned && px.num == NUM_INT)
-		px.num = NUM_UINT;
-	*ret_pixels = px;
 	return 0;
 }
 
@@ -223,32 +113,65 @@ static void drawing_done(struct drawing *d)
 	span_done(&d->span);
 }
 
-static int prepare(const struct view_source *s, uint64_t index,
-		   struct drawing *d)
+static int prepare_shape(const struct view_source *s, struct drawing *d)
 {
-	struct plan p;
 	uint64_t bytes;
 	int r = shape_of(s, &d->shape);
 
 	if (r < 0)
 		return r;
-	if (!s->norm)
-		return -EAGAIN;
-	r = png_stored_size(&d->shape, &bytes);
-	if (r == 0)
-		r = plan_sample(s, index, &p);
-	if (r == 0)
-		r = dset_borrow(s->dset, p.start, p.count, &d->span);
-	if (r == 0)
-		r = place(s, &p, &d->span, &d->px);
+	return s->norm ? png_stored_size(&d->shape, &bytes) : -EAGAIN;
+}
+
+/* index: along the effective axes. */
+static int prepare_values(const struct view_source *s, uint64_t sample,
+			  const uint64_t *index, struct drawing *d)
+{
+	int r = pixels_place(s->desc, s->layout, &s->shape, d->span.base,
+			     d->span.stride, index, &d->px);
+
 	if (r < 0)
 		return r;
 	d->norm = *s->norm;
 	d->norm.bits = d->shape.bits;
-	look_at_values(s, index, &d->shape, &d->px, &d->norm);
+	look_at_values(s, sample, &d->shape, &d->px, &d->norm);
 	if (d->shape.palette && d->norm.kind == NORM_U8)
 		d->norm.kind = NORM_PALETTE; /* no index beyond the palette */
 	return 0;
+}
+
+static int prepare(const struct view_source *s, uint64_t index,
+		   struct drawing *d)
+{
+	struct plan p;
+	int r = prepare_shape(s, d);
+
+	if (r == 0)
+		r = plan_sample(s, index, &p);
+	if (r == 0)
+		r = dset_borrow(s->dset, p.start, p.count, &d->span);
+	return r < 0 ? r : prepare_values(s, index, p.index, d);
+}
+
+int view_png_row(const struct view_source *s, unsigned axis, const void *row,
+		 struct blob **ret_blob)
+{
+	const struct dataset_info *info = view_info(s);
+	const uint64_t index[DT_MAX_RANK] = { 0 };
+	struct drawing d = { .span.base = row };
+	int64_t stride = info->type->size;
+	int r = prepare_shape(s, &d);
+
+	for (unsigned k = info->rank; k-- > 0;) {
+		if (k == axis)
+			continue;
+		d.span.stride[k] = stride;
+		stride *= (int64_t)info->dims[k]; /* the row is in memory */
+	}
+	if (r == 0)
+		r = prepare_values(s, 0, index, &d);
+	return r < 0 ? r
+		     : png_stored_render(&d.shape, &d.px, &d.norm, ret_blob);
 }
 
 static int render(const struct view_source *s, uint64_t index, uint64_t block,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes one system call and prints its errno's name, or OK.
 
-usage: syscall.py CALL PATH [ARG]
+usage: syscall.py CALL PATH [ARG...]
 """
 import errno
 import os
@@ -39,12 +39,16 @@ CALLS = {
     'unlink': os.unlink,
     'chmod': lambda p: os.chmod(p, 0o600),
     'truncate': lambda p: os.truncate(p, 0),
+    'utime': lambda p: os.utime(p, (1, 1)),
+    'mknod': lambda p: os.mknod(p, 0o644),
     'rename': os.rename,
     'link': os.link,
     'symlink': lambda p, t: os.symlink(t, p),
     'getxattr': os.getxattr,
     'listxattr': os.listxattr,
-    'setxattr': lambda p, n: os.setxattr(p, n, b'1'),
+    'setxattr': lambda p, n, v='1': os.setxattr(p, n, v.encode()),
+    'setxattr_create': lambda p, n, v: os.setxattr(p, n, v.encode(), os.XATTR_CREATE),
+    'setxattr_replace': lambda p, n, v: os.setxattr(p, n, v.encode(), os.XATTR_REPLACE),
     'removexattr': os.removexattr,
 }
 

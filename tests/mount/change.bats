@@ -24,7 +24,7 @@ PY
 
 @test "rows that another program appends are seen within two seconds" {
 	h5_make d.h5 images:u8:4x16x16x3:grow:gzip:chunk=2x16x16x3
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	ls_is "$MNT/images" 000000.png 000001.png 000002.png 000003.png
 	writer_append d.h5 2 77
 	start=$(date +%s%N)
@@ -43,7 +43,7 @@ PY
 
 @test "an open file of a FILE that was changed in place answers ESTALE" {
 	h5_make d.h5 images:u8:4x64x64x3:grow:chunk=1x64x64x3
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	exec 7<"$MNT/images.npy"
 	writer_append d.h5 1 5
 	wait_for test -e "$MNT/images/000004.png"
@@ -57,7 +57,7 @@ PY
 	h5_make d.h5 images:u8:3x64x64x3 a:u8:3
 	h5_make new.h5 images:u8:5x64x64x3:mod=9 b:u8:3
 	cp d.h5 old.h5
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	exec 7<"$MNT/images/000001.png"
 	mv new.h5 d.h5
 	wait_for test -e "$MNT/b.npy"
@@ -71,7 +71,7 @@ PY
 @test "a FILE that vanishes or becomes something else gives errors, not a crash" {
 	h5_make d.h5 images:u8:3x64x64x3
 	cp d.h5 keep.h5
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	cat "$MNT/images/000000.png" >/dev/null
 	rm d.h5
 	sleep 1.2
@@ -86,7 +86,7 @@ cmp_again() { assert_same_pixels "$MNT/images/000002.png" d.h5 images 2 2>/dev/n
 
 @test "a mount read-only locks out nobody" {
 	h5_make d.h5 images:u8:4x16x16x3:grow:chunk=1x16x16x3
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	cat "$MNT/images/"*.png >/dev/null
 	exec 7<"$MNT/images/000002.png"
 	py <<'PY'
@@ -113,7 +113,7 @@ time.sleep(float(sys.argv[2]))' d.h5 "$1" 3>&- &
 
 @test "a reader waits for a writer" {
 	h5_make d.h5 images:u8:200x16x16x3:chunk=1x16x16x3
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	hold_file 2
 	assert_same_pixels "$MNT/images/000150.png" d.h5 images 150
 	wait "$HOLDER"
@@ -121,7 +121,7 @@ time.sleep(float(sys.argv[2]))' d.h5 "$1" 3>&- &
 
 @test "and not for ever: EAGAIN" {
 	h5_make d.h5 images:u8:200x16x16x3:gzip:chunk=1x16x16x3
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	hold_file 60
 	assert_errno EAGAIN read "$MNT/images/000153.png"
 	kill "$HOLDER"
@@ -132,7 +132,7 @@ time.sleep(float(sys.argv[2]))' d.h5 "$1" 3>&- &
 @test "a FILE that a writer holds does not mount, and the message says so" {
 	h5_make d.h5 images:u8:4x16x16x3
 	hold_file 60
-	run timeout 30 "$H5FS" d.h5 "$MNT" 3>&-
+	run timeout 30 "$H5FS" -o ro d.h5 "$MNT" 3>&-
 	kill "$HOLDER"
 	assert_eq "$status" 1
 	assert_match "$output" '*lock*'
@@ -141,7 +141,7 @@ time.sleep(float(sys.argv[2]))' d.h5 "$1" 3>&- &
 
 @test "no reader gets a wrong byte while rows are appended" {
 	h5_make d.h5 images:u8:8x32x32x3:grow:gzip:chunk=4x32x32x3
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	"$PYTHON" - "$MNT" "$LIB" >wrong 2>&1 3>&- <<'PY' &
 import errno, os, sys
 sys.path.insert(0, sys.argv[2])
@@ -178,7 +178,7 @@ PY
 
 @test "who waits for a writer gets what the writer wrote" {
 	h5_make d.h5 images:u8:4x32x32x3 x:f8:5
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	"$PYTHON" - 3>&- <<'PY' &
 import h5py, time
 f = h5py.File('d.h5', 'r+')

@@ -138,7 +138,7 @@ PY
 	run "$H5FS" --help
 	assert_eq "$status" 0
 	[ "${#lines[@]}" -le 24 ] || { echo "${#lines[@]} lines"; false; }
-	for c in info status export; do
+	for c in info status export commit discard recover; do
 		assert_match "$output" "*$c*"
 	done
 	run "$H5FS" --version

@@ -158,7 +158,7 @@ teardown()
 @test "one file in two mounts at once" {
 	h5_make d.h5 images:u8:3x16x16x3
 	mkdir second
-	"$H5FS" "$TMP/d.h5" "$TMP/second" 3>&-
+	"$H5FS" -o ro "$TMP/d.h5" "$TMP/second" 3>&-
 	h5fs_mount d.h5
 	cmp "$MNT/images/000001.png" second/images/000001.png
 	umount second
@@ -185,6 +185,8 @@ installed()
 	h5_make d.h5 images:u8:3x16x16x3
 	export MNT
 	installed mount -t fuse.h5fs "$TMP/d.h5" "$MNT" -o classes=both >said
+	assert_match "$(cat said)" "$TMP/d.h5 $MNT fuse.h5fs rw,*"
+	installed mount -t fuse.h5fs "$TMP/d.h5" "$MNT" -o ro >said
 	assert_match "$(cat said)" "$TMP/d.h5 $MNT fuse.h5fs ro,*"
 	wait_for none_left
 }

@@ -116,23 +116,32 @@ PY
 	not_mounted "$MNT"
 }
 
-@test "options of the write side are refused while there is none" {
+@test "ro and edit together, a fit that is none, a stage that is not there" {
 	h5_make d.h5 images:u8:4x16x16x3
-	for o in edit fit=resize commit=manual grow stage=/tmp; do
-		refuses 2 "*${o%%=*}*" -o "$o" d.h5 "$MNT"
-	done
+	refuses 2 '*edit*ro*' -o ro,edit d.h5 "$MNT"
+	refuses 2 '*ro*edit*' -o edit -o ro d.h5 "$MNT"
+	refuses 2 '*fit*letterbox*' -o fit=squash d.h5 "$MNT"
+	refuses 2 '*commit*manual*' -o commit=never d.h5 "$MNT"
+	refuses 2 '*rows=images*' -o rows=images d.h5 "$MNT"
+	refuses 1 '*nowhere*' -o stage=nowhere d.h5 "$MNT"
+	not_mounted "$MNT"
 }
 
 @test "a path that matches nothing is named" {
 	h5_make d.h5 images:u8:4x16x16x3
 	refuses 1 '*/nothing*' -o layout=/nothing:none d.h5 "$MNT"
 	refuses 1 '*/img/\**' -o 'range=/img/*:0:1' d.h5 "$MNT"
+	refuses 1 '*rows=/images*no group*' -o rows=/images d.h5 "$MNT"
 	not_mounted "$MNT"
 }
 
 @test "uid=, gid=, umask= say who owns and who may read" {
 	h5_make d.h5 images:u8:4x16x16x3
 	h5fs_mount d.h5 uid=1234,gid=4321,umask=077
+	assert_eq "$(stat -c '%u %g %a' "$MNT/images/000000.png")" '1234 4321 600'
+	assert_eq "$(stat -c '%u %g %a' "$MNT/images")" '1234 4321 700'
+	h5fs_unmount
+	h5fs_mount d.h5 uid=1234,gid=4321,umask=077,ro
 	assert_eq "$(stat -c '%u %g %a' "$MNT/images/000000.png")" '1234 4321 400'
 	assert_eq "$(stat -c '%u %g %a' "$MNT/images")" '1234 4321 500'
 }

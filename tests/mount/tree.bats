@@ -139,7 +139,7 @@ PY
 	for n in images.by-class images.nrrd .attrs .h5fs 'images[0:2].npy'; do
 		[ -e "$MNT/$n" ] || { echo "no $n"; false; }
 	done
-	ls_is "$MNT/.h5fs" status errors metrics
+	ls_is "$MNT/.h5fs" status errors metrics control
 	assert_eq "$(find "$MNT" -name '*.png' | wc -l)" 6
 	assert_errno ENOENT stat "$MNT/images/000006.png"
 	assert_errno ENOENT stat "$MNT/images/6.png"
@@ -154,18 +154,22 @@ PY
 	[ -e "$MNT/images%2Eby-class/x.npy" ]
 }
 
-@test "everything is read-only and says so" {
+@test "with -o ro everything is read-only and says so" {
 	h5_make d.h5 images:u8:3x16x16x3
 	cp d.h5 before.h5
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	assert_match "$(grep " $MNT " /proc/self/mounts)" '* fuse.h5fs ro,*'
 	for call in 'create x.png' 'mkdir x' 'unlink images/000000.png' \
-		'truncate images/000000.png' 'open_write images/000000.png' 'rmdir images'; do
+		'truncate images/000000.png' 'open_write images/000000.png' 'rmdir images' \
+		'chmod images' 'utime images.npy' 'mknod x.png'; do
 		set -- $call
 		assert_errno EROFS "$1" "$MNT/$2"
 	done
 	assert_errno EROFS setxattr "$MNT/images" user.x
+	assert_errno EROFS removexattr "$MNT/images" user.x
 	assert_errno EROFS rename "$MNT/images/000000.png" "$MNT/images/1.png"
+	assert_errno EROFS link "$MNT/images.npy" "$MNT/x.npy"
+	assert_errno EROFS symlink "$MNT/x" images
 	h5fs_unmount
 	cmp d.h5 before.h5
 }
@@ -213,6 +217,10 @@ except OSError as e:            # it is long gone
 assert sorted(os.listdir(MNT)) == ['new_%04d' % i for i in range(1500)]
 for i in 0, 700, 1499:
     assert os.listdir(MNT + '/new_%04d' % i) == []
+    for _ in range(300):        # what the listing brought is dropped once more
+        if not os.path.exists(MNT + '/old_%04d' % i):
+            break
+        time.sleep(.01)
     assert not os.path.exists(MNT + '/old_%04d' % i)
 PY
 }

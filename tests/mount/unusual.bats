@@ -221,7 +221,7 @@ with h5py.File('d.h5', 'w') as f:
     f['g/sub/x'] = [1]
     f['soft'] = h5py.SoftLink('/g/sub')     # so that the links of g are known
 PY
-	h5fs_mount d.h5
+	h5fs_mount d.h5 ro
 	flock -x d.h5 sleep 14 3>&- &
 	sleep 0.5
 	assert_errno EAGAIN listdir "$MNT/g"

@@ -36,7 +36,7 @@ gone() { ! pgrep -f "^$TMP/h5fs" >/dev/null; }
 
 @test "it mounts and unmounts through fusermount3, and leaves nothing behind" {
 	"${AS[@]}" "$TMP/h5fs" "$TMP/d.h5" "$MNT" 3>&-
-	assert_match "$(grep " $MNT " /proc/self/mounts)" '* fuse.h5fs ro,nosuid,nodev*'
+	assert_match "$(grep " $MNT " /proc/self/mounts)" '* fuse.h5fs rw,nosuid,nodev*'
 	"${AS[@]}" sha256sum "$MNT/images/000001.png" >/dev/null
 	"${AS[@]}" fusermount3 -u "$MNT"
 	wait_for gone

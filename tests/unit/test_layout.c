@@ -108,6 +108,26 @@ static void floats_without_a_name(void)
 	check_lone(&miss, NULL); /* the probe fails: can not be said */
 }
 
+/* They were pictures when pictures were added, and that was stored. */
+static void floats_with_a_stored_rule(void)
+{
+	struct answers other = { .lo = -4, .hi = 4 };
+	struct dtype type = simple_type("f4");
+
+	for (unsigned stored = 0; stored < 2; stored++) {
+		struct fixture f = { 0 };
+
+		put_type(&f, "/foo", &type, 4,
+			 (uint64_t[]){ 9, 32, 32, 3 })->arg = &other;
+		if (stored)
+			say(&f.members[0].facts, "h5fs.norm", "float-unit");
+		decide(&f);
+		CHECK_EQ(f.layouts[0].kind,
+			 stored ? LAYOUT_PICTURES : LAYOUT_NONE);
+		fixture_done(&f);
+	}
+}
+
 static void structure_of_rank_3(void)
 {
 	static const struct lone table[] = {
@@ -563,6 +583,7 @@ int main(void)
 {
 	RUN(structure_of_rank_4);
 	RUN(floats_without_a_name);
+	RUN(floats_with_a_stored_rule);
 	RUN(structure_of_rank_3);
 	RUN(structure_of_rank_2);
 	RUN(types);

@@ -163,6 +163,49 @@ static void declared(void)
 	stack_done(&s);
 }
 
+/* What was stored with the first pictures that were added stays. */
+static void stored(void)
+{
+	static const struct {
+		const char *type, *rule;
+		const char *norm;
+		unsigned bits;
+	} table[] = {
+		{ "f4", "float-unit", "float-unit", 8 },
+		{ "f4", "float-byte", "float-byte", 8 },
+		{ "i4", "int-u16", "int-u16", 16 },
+		{ "f4", "float-minmax", "float-minmax", 8 },
+		/* what the type can not have is not believed */
+		{ "f4", "int-u16", "float-signed", 8 },
+		{ "i4", "float-unit", "int-minmax", 8 },
+		{ "f4", "binary", "float-signed", 8 },
+		{ "f4", "what", "float-signed", 8 },
+		{ "u1", "float-unit", "u8", 8 },
+	};
+	struct stack s = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		struct desc *d = stack(&s, "/a", table[i].type, -1, 1);
+		struct norm n;
+
+		say(&d->facts, "h5fs.norm", table[i].rule);
+		say_numbers(&d->facts, "h5fs.range", 2, (double[]){ -7, 3 });
+		n = decided(&s);
+		CHECK_STR(norm_name(n.kind), table[i].norm);
+		CHECK_EQ(n.bits, table[i].bits);
+		if (n.kind == NORM_FLOAT_MINMAX)
+			CHECK(n.lo == -7 && n.hi == 3);
+		stack_done(&s);
+	}
+	/* a range that is none */
+	say(&stack(&s, "/a", "f4", -1, 1)->facts, "h5fs.norm", "float-minmax");
+	CHECK_EQ(decided(&s).kind, NORM_FLOAT_SIGNED);
+	say_numbers(&s.f.members[0].facts, "h5fs.range", 2,
+		    (double[]){ 3, NAN });
+	CHECK_EQ(decided(&s).kind, NORM_FLOAT_SIGNED);
+	stack_done(&s);
+}
+
 static void told(void)
 {
 	struct stack s = { 0 };
@@ -235,7 +278,7 @@ static void invertible(void)
 	CHECK(!norm_is_invertible(NORM_RANGE));
 	CHECK(!norm_is_invertible(NORM_INT_MINMAX));
 	CHECK(!norm_is_invertible(NORM_FLOAT_MINMAX));
-	CHECK(!norm_is_invertible(NORM_PALETTE));
+	CHECK(norm_is_invertible(NORM_PALETTE));
 	CHECK(!norm_is_invertible((enum norm_kind)99));
 	CHECK_STR(norm_name((enum norm_kind)99), "");
 }
@@ -245,6 +288,7 @@ int main(void)
 	RUN(by_type_and_range);
 	RUN(minmax);
 	RUN(declared);
+	RUN(stored);
 	RUN(told);
 	RUN(booleans);
 	RUN(invertible);

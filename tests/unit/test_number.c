@@ -29,6 +29,25 @@ static void halves_are_ordered(void)
 		      half_to_double((uint16_t)(h - 1)));
 }
 
+static void nearest_halves(void)
+{
+	for (unsigned h = 0; h <= 0xffff; h++)
+		if (!isnan(half_to_double((uint16_t)h)))
+			CHECK_EQ(double_to_half(half_to_double((uint16_t)h)),
+				 h);
+	CHECK_EQ(double_to_half(65519.99), 0x7bff);
+	CHECK_EQ(double_to_half(65520), 0x7c00);
+	CHECK_EQ(double_to_half(-1e300), 0xfc00);
+	CHECK_EQ(double_to_half(1 + 0x1p-11), 0x3c00); /* ties to even */
+	CHECK_EQ(double_to_half(1 + 0x3p-11), 0x3c02);
+	CHECK_EQ(double_to_half(2 - 0x1p-12), 0x4000);
+	CHECK_EQ(double_to_half(0x1p-25), 0);
+	CHECK_EQ(double_to_half(0x1.8p-25), 1);
+	CHECK_EQ(double_to_half(0x1p-14 - 0x1p-26), 0x0400);
+	CHECK_EQ(double_to_half(-0.0), 0x8000);
+	CHECK(isnan(half_to_double(double_to_half(NAN))));
+}
+
 static void sizes(void)
 {
 	static const struct {
@@ -84,6 +103,7 @@ int main(void)
 {
 	RUN(halves);
 	RUN(halves_are_ordered);
+	RUN(nearest_halves);
 	RUN(sizes);
 	RUN(hashes_never_change);
 	return CHECK_RESULT();

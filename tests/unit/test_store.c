@@ -1811,6 +1811,47 @@ static void damaged_lists_are_refused(void)
 	done(&o);
 }
 
+/* More bits than an element has, or behind its end: the library would convert
+ * them. */
+static void bits_that_are_not_there(void)
+{
+	static const uint8_t sound[] = { 8, 0, 0, 0, 1, 0, 62, 0 };
+	static const uint8_t damage[][8] = {
+		{ 8, 0, 0, 0, 1, 0, 224, 0 },
+		{ 8, 0, 0, 0, 3, 0, 62, 0 },
+		{ 8, 0, 0, 0, 1, 0, 0, 0 },
+	};
+	const int64_t one = 1;
+
+	for (size_t i = 0; i <= ARRAY_SIZE(damage); i++) {
+		CLEANUP(blob_unrefp) struct blob *b = NULL;
+		hid_t file = create("bits.h5", false, 0);
+		hid_t t = H5Tcopy(H5T_STD_I64LE);
+		struct array *a = NULL;
+		const uint8_t *p;
+		struct opened o;
+		int fd;
+
+		H5Tset_precision(t, 62);
+		H5Tset_offset(t, 1);
+		write_1d(file, "a", t, 0, &one, true);
+		H5Tclose(t);
+		H5Fclose(file);
+		CHECK_EQ(io_read_file(in_dir("bits.h5"), 1 << 22, &b), 0);
+		p = memmem(b->data, b->size, sound, sizeof(sound));
+		CHECK(p);
+		fd = open(in_dir("bits.h5"), O_WRONLY);
+		if (p && i > 0)
+			CHECK_EQ(pwrite(fd, damage[i - 1], 8, p - b->data), 8);
+		close(fd);
+		o = open_store("bits.h5");
+		CHECK_EQ(store_attr(o.s, o.root, "a", &a), i ? -EIO : 0);
+		CHECK(i || a->type->class == DT_INT);
+		array_free(a);
+		done(&o);
+	}
+}
+
 /* ---- threads ---- */
 
 static void *read_rows(void *arg)
@@ -1928,6 +1969,7 @@ int main(void)
 	RUN(damaged_chunks_are_told);
 	RUN(damaged_heaps_are_refused);
 	RUN(damaged_lists_are_refused);
+	RUN(bits_that_are_not_there);
 	RUN(eight_threads_read_at_once);
 	RUN(many_datasets_at_once);
 	snprintf(rm, sizeof(rm), "rm -rf %s", dir);

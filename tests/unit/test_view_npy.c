@@ -240,6 +240,34 @@ static void a_row_is_a_file(void)
 	CHECK(!fake_file(&view_row, &s, 2, 3, &n));
 }
 
+static void elements_in_memory(void)
+{
+	static const uint16_t v[6] = { 1, 2, 3, 4, 5, 6 };
+	static const struct dtype pair = {
+		.class = DT_ARRAY,
+		.size = 4,
+		.base = (struct dtype *)&u2,
+		.rank = 1,
+		.dims = { 2 },
+	};
+	static const struct dtype text = { .class = DT_VLSTR, .size = 8 };
+	CLEANUP(dset_unrefp)
+	struct dset *d = fake_dset(&pair, 1, FAKE_DIMS(3), v);
+	struct view_source s = fake_source(d);
+	CLEANUP(blob_unrefp) struct blob *b = NULL;
+	uint64_t size;
+	size_t n;
+	CLEANUP(freep) char *want = fake_file(&view_npy, &s, 0, 7, &n);
+
+	CHECK_EQ(npy_of_elements(&pair, 1, FAKE_DIMS(3), v, sizeof(v), &b), 0);
+	CHECK(b && b->size == n && !memcmp(b->data, want, n));
+	CHECK_EQ(npy_size_of_elements(&pair, 1, FAKE_DIMS(3), sizeof(v), &size),
+		 0);
+	CHECK_EQ(size, n);
+	CHECK_EQ(npy_size_of_elements(&text, 1, FAKE_DIMS(3), 24, &size),
+		 -EINVAL);
+}
+
 static void nrrd_has_the_fastest_axis_first(void)
 {
 	static const uint16_t v[24] = { 7, 8, 9 };
@@ -292,6 +320,7 @@ int main(void)
 	RUN(array_types_add_axes);
 	RUN(what_numpy_can_not_hold);
 	RUN(absurd_shapes_are_refused);
+	RUN(elements_in_memory);
 	RUN(nrrd_has_the_fastest_axis_first);
 	RUN(opaque_bytes_as_they_are);
 	return CHECK_RESULT();

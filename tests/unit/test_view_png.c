@@ -6,14 +6,14 @@
 static const struct norm u8 = { .kind = NORM_U8, .bits = 8 };
 static const struct dtype u1 = { .class = DT_UINT, .size = 1 };
 
-struct picture {
+struct shown {
 	struct desc desc;
 	struct layout layout;
 	struct view_source s;
 };
 
 /* Axes of the effective shape by letter: N index, y, x, c. */
-static void init(struct picture *p, struct dset *d, const char *axes)
+static void init(struct shown *p, struct dset *d, const char *axes)
 {
 	const struct dataset_info *info = dset_info(d);
 
@@ -39,7 +39,7 @@ static void init(struct picture *p, struct dset *d, const char *axes)
 }
 
 /* The rows without their filter bytes; small pictures are one stored block. */
-static const uint8_t *raster(struct picture *p, uint64_t index)
+static const uint8_t *raster(struct shown *p, uint64_t index)
 {
 	static uint8_t out[4096];
 	uint64_t size;
@@ -72,7 +72,7 @@ static void every_order_of_axes(void)
 		uint64_t dims[4];
 		uint8_t v[36];
 		CLEANUP(dset_unrefp) struct dset *d = NULL;
-		struct picture p;
+		struct shown p;
 		const uint8_t *got;
 
 		for (unsigned k = 0; k < 4; k++)
@@ -95,13 +95,50 @@ static void every_order_of_axes(void)
 	}
 }
 
+/* A row that is not in the dataset yet is drawn as it will be when it is. */
+static void a_row_in_memory(void)
+{
+	static const char *const orders[] = { "Nyxc", "cNxy", "yxcN" };
+	static const unsigned size[] = {
+		['N'] = 2, ['y'] = 3, ['x'] = 2, ['c'] = 3
+	};
+
+	for (size_t o = 0; o < ARRAY_SIZE(orders); o++) {
+		unsigned axis = (unsigned)(strchr(orders[o], 'N') - orders[o]);
+		uint64_t dims[4], inner = 1;
+		uint8_t v[36], row[18];
+		CLEANUP(dset_unrefp) struct dset *d = NULL;
+		CLEANUP(blob_unrefp) struct blob *want = NULL;
+		CLEANUP(blob_unrefp) struct blob *have = NULL;
+		struct shown p;
+
+		for (unsigned k = 0; k < 4; k++)
+			dims[k] = size[(unsigned char)orders[o][k]];
+		for (unsigned k = axis + 1; k < 4; k++)
+			inner *= dims[k];
+		for (unsigned i = 0; i < 36; i++)
+			v[i] = (uint8_t)(7 * i);
+		for (unsigned i = 0; i < 18; i++)
+			row[i] = v[(i / inner * 2 + 1) * inner + i % inner];
+		d = fake_dset(&u1, 4, dims, v);
+		init(&p, d, orders[o]);
+		CHECK_EQ(layout_shape(&p.layout, &p.desc, &p.s.shape), 0);
+		CHECK_EQ(view_png.render(&p.s, 1, 0, &want), 0);
+		CHECK_EQ(view_png_row(&p.s, axis, row, &have), 0);
+		CHECK(have && want && have->size == want->size &&
+		      !memcmp(have->data, want->data, want->size));
+		p.s.norm = NULL;
+		CHECK_EQ(view_png_row(&p.s, axis, row, NULL), -EAGAIN);
+	}
+}
+
 static void flips_bands_and_bgr(void)
 {
 	static const uint8_t v[] = { 1,	 2,  3,	 4,  5,	 6,  7,	 8,
 				     11, 12, 13, 14, 15, 16, 17, 18 };
 	CLEANUP(dset_unrefp)
 	struct dset *d = fake_dset(&u1, 3, FAKE_DIMS(2, 2, 4), v);
-	struct picture p;
+	struct shown p;
 
 	init(&p, d, "yxc");
 	p.layout.nbands = 3;
@@ -124,7 +161,7 @@ static void crop_and_flat(void)
 	struct dset *d = fake_dset(&u1, 2, FAKE_DIMS(3, 4), v);
 	CLEANUP(dset_unrefp)
 	struct dset *e = fake_dset(&u1, 2, FAKE_DIMS(2, 6), v);
-	struct picture p;
+	struct shown p;
 
 	init(&p, d, "yx");
 	p.layout.crop[0] = 2;
@@ -167,7 +204,7 @@ static void pictures_inside_elements(void)
 	struct dset *d = fake_dset(&array, 1, FAKE_DIMS(2), v);
 	CLEANUP(dset_unrefp)
 	struct dset *e = fake_dset(&rgb, 2, FAKE_DIMS(3, 1), v);
-	struct picture p;
+	struct shown p;
 
 	init(&p, d, "Nyx");
 	CHECK(!memcmp(raster(&p, 1), v + 6, 6));
@@ -188,7 +225,7 @@ static void sizes_need_no_norm_where_the_type_tells(void)
 	struct dset *d = fake_dset(&u2, 2, FAKE_DIMS(2, 2), v);
 	CLEANUP(dset_unrefp)
 	struct dset *e = fake_dset(&i4, 2, FAKE_DIMS(1, 2), v);
-	struct picture p;
+	struct shown p;
 	uint64_t size;
 
 	init(&p, d, "yx");
@@ -213,7 +250,7 @@ static void palettes_are_colour_type_3(void)
 	CLEANUP(dset_unrefp)
 	struct dset *d = fake_dset(&u1, 2, FAKE_DIMS(2, 2), v);
 	CLEANUP(freep) char *f = NULL;
-	struct picture p;
+	struct shown p;
 	size_t n;
 
 	init(&p, d, "yx");
@@ -229,6 +266,7 @@ static void palettes_are_colour_type_3(void)
 int main(void)
 {
 	RUN(every_order_of_axes);
+	RUN(a_row_in_memory);
 	RUN(flips_bands_and_bgr);
 	RUN(crop_and_flat);
 	RUN(pictures_inside_elements);

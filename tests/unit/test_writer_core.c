@@ -337,6 +337,32 @@ static void the_writers_flag_is_not_in_the_file(void)
 	writer_close(w);
 }
 
+/* As the library leaves a superblock when it closes the file. */
+static void flags_are_cleared_as_the_library_does(void)
+{
+	struct blob *flagged, *closed;
+	size_t size = 0;
+	hid_t file;
+
+	make_file(LATEST);
+	file = H5Fopen(path, H5F_ACC_RDWR, PD);
+	flagged = bytes_of_file();
+	H5Fclose(file);
+	closed = bytes_of_file();
+	CHECK_EQ(flagged->data[11], FLAG_WRITE);
+	CHECK(superblock_clear_flags(flagged->data, SUPERBLOCK_SIZE, &size));
+	CHECK_EQ(size, 48);
+	CHECK(!memcmp(flagged->data, closed->data, size));
+	CHECK(!superblock_clear_flags(flagged->data, SUPERBLOCK_SIZE, &size));
+	blob_unref(flagged);
+	blob_unref(closed);
+	make_file(EARLIEST);
+	closed = bytes_of_file();
+	closed->data[11] = 1;
+	CHECK(!superblock_clear_flags(closed->data, SUPERBLOCK_SIZE, &size));
+	blob_unref(closed);
+}
+
 /* ---- crashes ---- */
 
 /* In a child that is killed afterwards. */
@@ -383,7 +409,6 @@ static void what_a_killed_writer_left_is_dropped(void)
 	CLEANUP(freep) char *why = NULL;
 	enum recovery recovery = RECOVERY_NONE;
 	struct blob *before, *after;
-	struct writer *w;
 
 	make_file(EARLIEST);
 	before = bytes_of_file();
@@ -395,15 +420,34 @@ static void what_a_killed_writer_left_is_dropped(void)
 	CHECK_EQ(recovery, RECOVERY_UNDONE);
 	CHECK(why);
 	CHECK(!store_needs_recovery(path, NULL));
+	CHECK(!is_there(side));
 	after = bytes_of_file();
 	CHECK(before->size == after->size &&
 	      !memcmp(before->data, after->data, before->size));
 	blob_unref(before);
 	blob_unref(after);
+}
+
+static void what_is_dropped_needs_no_exclusive_lock(void)
+{
+	struct writer *w;
+	int fd;
+
+	make_file(EARLIEST);
+	in_child(die_in_transaction);
+	fd = open(path, O_RDONLY);
+	CHECK_EQ(flock(fd, LOCK_SH), 0);
 	w = open_writer();
 	CHECK_EQ(writer_tag(w), 0);
 	writer_close(w);
 	CHECK(!is_there(side));
+	in_child(die_before_apply);
+	check_refused(-EBUSY, "is open in another program");
+	close(fd);
+	w = open_writer();
+	CHECK_EQ(writer_tag(w), 78);
+	writer_close(w);
+	check_file(N + 10, -1);
 }
 
 static void the_tag_survives_a_crash(void)
@@ -457,6 +501,127 @@ static void a_marked_file_without_a_log_is_refused(void)
 	CHECK(store_needs_recovery(path, NULL));
 }
 
+/* ---- a disk that fails ---- */
+
+/* The call of this number, and those after it, fail. */
+static int fail_at = -1, fail_times, fail_with;
+static int calls;
+
+static bool fails(void)
+{
+	int call = calls++;
+
+	if (fail_at < 0 || call < fail_at || call >= fail_at + fail_times)
+		return false;
+	errno = fail_with;
+	return true;
+}
+
+static ssize_t failing_pwrite(int fd, const void *buf, size_t n, off_t at)
+{
+	return fails() ? -1 : io_system.pwrite(fd, buf, n, at);
+}
+
+static int failing_sync(int fd)
+{
+	(void)fd;
+	return fails() ? -1 : 0;
+}
+
+static int failing_truncate(int fd, off_t size)
+{
+	return fails() ? -1 : io_system.ftruncate(fd, size);
+}
+
+static int failing_mkdir(const char *name, mode_t mode)
+{
+	return fails() ? -1 : io_system.mkdir(name, mode);
+}
+
+/* A transaction in which call k fails; false: there is no such call. */
+static bool failure_at(enum kind kind, int k, int times, int error)
+{
+	CLEANUP(blob_unrefp) struct blob *before = NULL;
+	CLEANUP(blob_unrefp) struct blob *after = NULL;
+	struct writer *w;
+	bool over;
+	int r;
+
+	make_file(kind);
+	before = bytes_of_file();
+	w = open_writer();
+	fail_at = k;
+	fail_times = times;
+	fail_with = error;
+	calls = 0;
+	CHECK_EQ(writer_begin(w), 0);
+	r = append(w, 1000, 7);
+	r = r < 0 ? (writer_abort(w), r) : writer_commit(w, 5);
+	over = calls <= k;
+	fail_at = -1;
+	CHECK(!over || r == 0);
+	CHECK(r == 0 || r == -error || r == -EIO);
+	CHECK(r == 0 || *writer_why(w));
+	if (r == 0)
+		check_file(N + 1000, 7);
+	if (r == -EIO && k % 2) { /* another one finishes it, or drops it, */
+		writer_close(w);
+		w = open_writer();
+	}
+	CHECK_EQ(writer_begin(w), 0); /* or the same; it goes on */
+	if (writer_tag(w) == 5) {
+		CHECK(r == 0 || r == -EIO);
+		check_file(N + 1000, 7);
+		CHECK_EQ(append(w, 1000, 8), 0);
+		CHECK_EQ(writer_commit(w, 6), 0);
+		check_file(N + 2000, 8);
+	} else {
+		after = bytes_of_file();
+		CHECK(before->size == after->size &&
+		      !memcmp(before->data, after->data, before->size));
+		CHECK_EQ(append(w, 1000, 9), 0);
+		CHECK_EQ(writer_commit(w, 6), 0);
+		check_file(N + 1000, 9);
+	}
+	writer_close(w);
+	CHECK(!is_there(side));
+	return !over;
+}
+
+static struct io_ops failing_io(void)
+{
+	struct io_ops ops = io_system;
+
+	ops.pwrite = failing_pwrite;
+	ops.fsync = ops.fdatasync = failing_sync;
+	ops.ftruncate = failing_truncate;
+	ops.mkdir = failing_mkdir;
+	return ops;
+}
+
+static void a_disk_that_fails_hurts_nobody(void)
+{
+	static const struct {
+		enum kind kind;
+		int times, error;
+	} how[] = {
+		{ EARLIEST, 1, ENOSPC }, { EARLIEST, 1000, EIO },
+		{ LATEST, 1, EIO },	 { LATEST, 4, EDQUOT },
+		{ PERSIST, 1, ENOSPC },	 { PERSIST, 1000, EIO },
+	};
+	struct io_ops ops = failing_io();
+
+	journal_io = &ops;
+	for (size_t i = 0; i < ARRAY_SIZE(how); i++) {
+		int k = 0;
+
+		while (failure_at(how[i].kind, k, how[i].times, how[i].error))
+			k++;
+		CHECK(k > 8);
+	}
+	journal_io = &io_system;
+}
+
 /* ---- who may write ---- */
 
 static void the_second_writer_is_told_of_the_first(void)
@@ -471,6 +636,40 @@ static void the_second_writer_is_told_of_the_first(void)
 	writer_close(w);
 	w = open_writer();
 	writer_close(w);
+}
+
+static void the_first_may_be_another_process(void)
+{
+	int to[2], from[2], status;
+	char byte = 0, pid[32];
+	pid_t child;
+
+	make_file(EARLIEST);
+	CHECK(pipe(to) == 0 && pipe(from) == 0);
+	child = fork();
+	if (child == 0) {
+		struct writer *w = open_writer();
+		int reader =
+			open(path, O_RDONLY); /* not only its lock is there */
+
+		if (flock(reader, LOCK_SH) < 0 || write(from[1], "x", 1) != 1 ||
+		    read(to[0], &byte, 1) != 1)
+			_exit(1);
+		writer_close(w);
+		_exit(0);
+	}
+	CHECK_EQ(read(from[0], &byte, 1), 1);
+	status = open(path, O_RDONLY);
+	CHECK_EQ(flock(status, LOCK_SH), 0);
+	snprintf(pid, sizeof(pid), "process %d", (int)child);
+	check_refused(-EBUSY, pid);
+	close(status);
+	CHECK_EQ(write(to[1], "x", 1), 1);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	for (int i = 0; i < 2; i++) {
+		close(to[i]);
+		close(from[i]);
+	}
 }
 
 static void others_with_locks_are_respected(void)
@@ -707,10 +906,14 @@ static void *read_on(void *arg)
 static void readers_and_commits_do_not_stop_each_other(void)
 {
 	struct race races[3] = { 0 };
+	struct io_ops ops = failing_io();
 	pthread_t threads[3];
 	struct writer *w;
 
 	make_file(EARLIEST);
+	journal_io = &ops;
+	fail_times = 1;
+	fail_with = EIO;
 	w = open_writer();
 	for (int i = 0; i < 3; i++) {
 		races[i].w = w;
@@ -724,7 +927,17 @@ static void readers_and_commits_do_not_stop_each_other(void)
 			CHECK_EQ(writer_begin(w), 0);
 			CHECK_EQ(append(w, 1, i), 0);
 		}
-		CHECK_EQ(writer_commit(w, (uint64_t)i), 0);
+		if (i % 7 == 0) /* it fails somewhere */
+			fail_at = calls + i / 7;
+		if (writer_commit(w, (uint64_t)i) < 0 && fail_at < calls) {
+			fail_at = -1;
+			CHECK_EQ(writer_begin(w), 0); /* may finish it */
+			if (writer_tag(w) != (uint64_t)i)
+				CHECK_EQ(append(w, 1, i), 0);
+			CHECK_EQ(writer_commit(w, (uint64_t)i), 0);
+		}
+		fail_at = -1;
+		CHECK_EQ(writer_tag(w), i);
 		usleep(1000);
 	}
 	usleep(50000);
@@ -734,6 +947,7 @@ static void readers_and_commits_do_not_stop_each_other(void)
 		CHECK(races[i].reads > 0);
 	}
 	writer_close(w);
+	journal_io = &io_system;
 	check_file(N + 100, 100);
 }
 
@@ -786,11 +1000,15 @@ int main(void)
 	RUN(requests_need_a_transaction);
 	RUN(a_look_outside_of_a_transaction_makes_nothing);
 	RUN(the_writers_flag_is_not_in_the_file);
+	RUN(flags_are_cleared_as_the_library_does);
 	RUN(what_a_killed_writer_left_is_dropped);
+	RUN(what_is_dropped_needs_no_exclusive_lock);
 	RUN(the_tag_survives_a_crash);
 	RUN(a_logged_commit_is_finished);
 	RUN(a_marked_file_without_a_log_is_refused);
+	RUN(a_disk_that_fails_hurts_nobody);
 	RUN(the_second_writer_is_told_of_the_first);
+	RUN(the_first_may_be_another_process);
 	RUN(others_with_locks_are_respected);
 	RUN(what_may_not_be_written_is_refused);
 	RUN(without_permission_it_is_refused);

@@ -29,10 +29,12 @@ static const struct dtype u1 = { .class = DT_UINT, .size = 1 };
 static const struct dtype i4 = { .class = DT_INT, .size = 4 };
 static const struct dtype f8 = { .class = DT_FLOAT, .size = 8 };
 static const struct dtype boolean = { .class = DT_BOOL, .size = 1 };
-static const struct dtype vlstr = { .class = DT_VLSTR, .size = 8,
+static const struct dtype vlstr = { .class = DT_VLSTR,
+				    .size = 8,
 				    .utf8 = true };
-static struct dtype text5 = { .class = DT_STRING, .size = 5,
-			      .pad = PAD_NULLPAD, .utf8 = true };
+static struct dtype text5 = {
+	.class = DT_STRING, .size = 5, .pad = PAD_NULLPAD, .utf8 = true
+};
 static struct dtype f4 = { .class = DT_FLOAT, .size = 4 };
 static struct dtype complex8 = { .class = DT_COMPLEX, .size = 8, .base = &f4 };
 
@@ -86,8 +88,8 @@ static void new_datasets(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct array *a = random_array(rows[i].type, rows[i].rank,
-					       rows[i].dims);
+		struct array *a =
+			random_array(rows[i].type, rows[i].rank, rows[i].dims);
 		struct writer_dataset d = { .type = rows[i].type,
 					    .rank = rows[i].rank,
 					    .growable = rows[i].growable,
@@ -128,8 +130,11 @@ static void new_datasets_grow(void)
 {
 	uint64_t dims[] = { 5, 3 };
 	struct array *a = random_array(&i4, 2, dims), *all;
-	struct writer_dataset d = { .type = &i4, .rank = 2, .growable = true,
-				    .fd = -1, .data = a->data->data };
+	struct writer_dataset d = { .type = &i4,
+				    .rank = 2,
+				    .growable = true,
+				    .fd = -1,
+				    .data = a->data->data };
 	struct writer *w = begin("grows.h5", true, NULL);
 	hid_t file;
 
@@ -177,7 +182,8 @@ static void datasets_that_can_not_be_made(void)
 {
 	struct writer *w = begin("cannot.h5", false, NULL);
 	struct writer_dataset d = { .type = &i4, .rank = 1, .fd = -1 };
-	struct dtype bad = { .class = DT_OPAQUE, .size = 4,
+	struct dtype bad = { .class = DT_OPAQUE,
+			     .size = 4,
 			     .unsupported = true };
 	int fd = open(in_dir("short"), O_RDWR | O_CREAT | O_TRUNC, 0600);
 
@@ -310,10 +316,14 @@ static void rows_follow_a_move(void)
 {
 	uint64_t dims[] = { 3 };
 	struct array *a = random_array(&i4, 1, dims);
-	struct array *b = random_array(&i4, 1, dims), *ab = longer(a, 0, 3, NULL);
+	struct array *b = random_array(&i4, 1, dims),
+		     *ab = longer(a, 0, 3, NULL);
 	struct writer *w = begin("follow.h5", false, NULL);
-	struct writer_dataset d = { .type = &i4, .rank = 1, .growable = true,
-				    .fd = -1, .data = a->data->data };
+	struct writer_dataset d = { .type = &i4,
+				    .rank = 1,
+				    .growable = true,
+				    .fd = -1,
+				    .data = a->data->data };
 	hid_t file;
 
 	put_rows(ab, 0, 3, b);
@@ -421,9 +431,9 @@ static bool attr_is(hid_t file, const char *name, const struct array *want)
 	hid_t attr = H5Aopen(file, name, PD), space = H5Aget_space(attr);
 	hid_t mem = type_to_h5_named(want->type);
 	uint8_t *got = calloc(want->count + 1, want->type->size);
-	bool same = attr >= 0 && H5Aread(attr, mem, got) >= 0 &&
-		    H5Sget_simple_extent_npoints(space) ==
-			    (hssize_t)want->count;
+	bool same =
+		attr >= 0 && H5Aread(attr, mem, got) >= 0 &&
+		H5Sget_simple_extent_npoints(space) == (hssize_t)want->count;
 
 	for (uint64_t i = 0; same && i < want->count; i++)
 		same = same_element(want->type, got + i * want->type->size,
@@ -582,8 +592,10 @@ static void an_attribute_without_a_value(void)
 /* Over 64 KiB: only text, or where the format can hold it. */
 static void large_attributes(void)
 {
-	struct dtype long_text = { .class = DT_STRING, .size = 100000,
-				   .pad = PAD_NULLPAD, .utf8 = true };
+	struct dtype long_text = { .class = DT_STRING,
+				   .size = 100000,
+				   .pad = PAD_NULLPAD,
+				   .utf8 = true };
 	uint64_t dims[] = { 30000 };
 	struct array *numbers = random_array(&i4, 1, dims);
 	struct array *text = new_array(&long_text, 0, NULL);
@@ -786,8 +798,8 @@ static void grow_one(const char *storage, hid_t type, bool latest, bool empty)
 static void fixed_datasets_grow(void)
 {
 	static const char *const storages[] = { "contiguous", "compact",
-						"chunked", "packed", "edges",
-						"early" };
+						"chunked",    "packed",
+						"edges",      "early" };
 	hid_t text = fixed_text(H5T_VARIABLE, 0, H5T_CSET_UTF8);
 
 	for (size_t i = 0; i < ARRAY_SIZE(storages); i++)
@@ -804,6 +816,46 @@ static void fixed_datasets_grow(void)
 				       latest ? ", latest" : "");
 		}
 	H5Tclose(text);
+}
+
+static void make_named(hid_t file)
+{
+	hsize_t dims[] = { 9, 5 };
+	hid_t space = H5Screate_simple(2, dims, NULL), t, set;
+
+	t = H5Tcopy(H5T_STD_I16BE);
+	H5Tcommit2(file, "type", t, PD, PD, PD);
+	set = H5Dcreate2(file, "d", t, space, PD, PD, PD);
+	put_attr(set, "a", t, 0, (int16_t[]){ 1 });
+	H5Dclose(set);
+	H5Tclose(t);
+	H5Sclose(space);
+}
+
+/* A type that has a name keeps it. */
+static void a_named_type_stays(void)
+{
+	struct writer *w = begin("named.h5", false, make_named);
+	H5O_info_t there, got;
+	hid_t file, set, attr, t;
+
+	CHECK_EQ(writer_grow(w, "/d", 0), 0);
+	file = commit(w, "named.h5");
+	CHECK(H5Oget_info_by_name2(file, "type", &there, H5O_INFO_BASIC, PD) >=
+	      0);
+	CHECK_EQ(there.rc, 3); /* its link, the dataset, the attribute */
+	set = H5Dopen2(file, "/d", PD);
+	attr = H5Aopen(set, "a", PD);
+	for (unsigned i = 0; i < 2; i++) {
+		t = i ? H5Aget_type(attr) : H5Dget_type(set);
+		CHECK(H5Tcommitted(t) > 0);
+		CHECK(H5Oget_info2(t, &got, H5O_INFO_BASIC) >= 0);
+		CHECK_EQ(got.addr, there.addr);
+		H5Tclose(t);
+	}
+	H5Aclose(attr);
+	H5Dclose(set);
+	H5Fclose(file);
 }
 
 static void make_ungrowable(hid_t file)
@@ -886,6 +938,7 @@ int main(void)
 	RUN(attributes_removed);
 	RUN(references_by_path);
 	RUN(fixed_datasets_grow);
+	RUN(a_named_type_stays);
 	RUN(what_can_not_grow);
 	return fixture_end();
 }

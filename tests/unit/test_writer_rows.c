@@ -58,80 +58,85 @@ static hid_t half_type(void)
 	return type_to_h5(&half);
 }
 
+static hid_t three_bytes(void)
+{
+	hid_t t = H5Tcopy(H5T_STD_U32LE);
+
+	H5Tset_precision(t, 24);
+	H5Tset_size(t, 3);
+	return t;
+}
+
+static hid_t flags_type(void)
+{
+	hid_t b = bool_type(H5T_STD_I8LE), e = enum_type(H5T_STD_I16BE);
+	hid_t t = pair_type("b", b, "e", e, 0);
+
+	H5Tclose(b);
+	H5Tclose(e);
+	return t;
+}
+
+static hid_t named_type(void)
+{
+	hid_t s = string_type(H5T_VARIABLE, H5T_STR_NULLTERM);
+	hid_t t = pair_type("name", s, "n", H5T_STD_I64LE, 0);
+
+	H5Tclose(s);
+	return t;
+}
+
 static hid_t make_type(const char *name)
 {
-	hsize_t three[] = { 3 }, grid[] = { 2, 2 };
+	const hsize_t three[] = { 3 }, grid[] = { 2, 2 };
+	const struct {
+		const char *name;
+		hid_t type;
+	} all[] = {
+		{ "u1", H5Tcopy(H5T_STD_U8LE) },
+		{ "u2", H5Tcopy(H5T_STD_U16LE) },
+		{ "i4", H5Tcopy(H5T_STD_I32LE) },
+		{ ">i2", H5Tcopy(H5T_STD_I16BE) },
+		{ ">f8", H5Tcopy(H5T_IEEE_F64BE) },
+		{ "f2", half_type() },
+		{ "f4", H5Tcopy(H5T_IEEE_F32LE) },
+		{ "f8", H5Tcopy(H5T_IEEE_F64LE) },
+		{ "f16", H5Tcopy(H5T_NATIVE_LDOUBLE) },
+		{ "b4", H5Tcopy(H5T_STD_B32LE) },
+		{ "i3", three_bytes() },
+		{ "S7", string_type(7, H5T_STR_NULLPAD) },
+		{ "S7t", string_type(7, H5T_STR_NULLTERM) },
+		{ "S7s", string_type(7, H5T_STR_SPACEPAD) },
+		{ "str", string_type(H5T_VARIABLE, H5T_STR_NULLTERM) },
+		{ "vlen", H5Tvlen_create(H5T_STD_U8LE) },
+		{ "vlen>", H5Tvlen_create(H5T_STD_I32BE) },
+		{ "opaque", H5Tcreate(H5T_OPAQUE, 5) },
+		{ "bool", bool_type(H5T_STD_I8LE) },
+		{ "bool4", bool_type(H5T_STD_I32BE) },
+		{ "enum", enum_type(H5T_STD_I16LE) },
+		{ "enum>", enum_type(H5T_STD_I32BE) },
+		{ "complex",
+		  pair_type("r", H5T_IEEE_F32LE, "i", H5T_IEEE_F32LE, 0) },
+		{ "complex>",
+		  pair_type("r", H5T_IEEE_F64BE, "i", H5T_IEEE_F64BE, 0) },
+		{ "pair",
+		  pair_type("a", H5T_STD_U8LE, "b", H5T_IEEE_F64LE, 7) },
+		{ "pair>",
+		  pair_type("a", H5T_STD_U16BE, "b", H5T_IEEE_F64LE, 0) },
+		{ "flags", flags_type() },
+		{ "named", named_type() },
+		{ "array", H5Tarray_create2(H5T_STD_U16LE, 2, grid) },
+		{ "array>", H5Tarray_create2(H5T_STD_U16BE, 1, three) },
+	};
 	hid_t t = -1;
 
-	if (!strcmp(name, "u1"))
-		t = H5Tcopy(H5T_STD_U8LE);
-	else if (!strcmp(name, "u2"))
-		t = H5Tcopy(H5T_STD_U16LE);
-	else if (!strcmp(name, "i4"))
-		t = H5Tcopy(H5T_STD_I32LE);
-	else if (!strcmp(name, ">i2"))
-		t = H5Tcopy(H5T_STD_I16BE);
-	else if (!strcmp(name, ">f8"))
-		t = H5Tcopy(H5T_IEEE_F64BE);
-	else if (!strcmp(name, "f2"))
-		t = half_type();
-	else if (!strcmp(name, "f4"))
-		t = H5Tcopy(H5T_IEEE_F32LE);
-	else if (!strcmp(name, "f8"))
-		t = H5Tcopy(H5T_IEEE_F64LE);
-	else if (!strcmp(name, "f16"))
-		t = H5Tcopy(H5T_NATIVE_LDOUBLE);
-	else if (!strcmp(name, "b4"))
-		t = H5Tcopy(H5T_STD_B32LE);
-	else if (!strcmp(name, "i3")) {
-		t = H5Tcopy(H5T_STD_U32LE);
-		H5Tset_precision(t, 24);
-		H5Tset_size(t, 3);
-	} else if (!strcmp(name, "S7"))
-		t = string_type(7, H5T_STR_NULLPAD);
-	else if (!strcmp(name, "S7t"))
-		t = string_type(7, H5T_STR_NULLTERM);
-	else if (!strcmp(name, "S7s"))
-		t = string_type(7, H5T_STR_SPACEPAD);
-	else if (!strcmp(name, "str"))
-		t = string_type(H5T_VARIABLE, H5T_STR_NULLTERM);
-	else if (!strcmp(name, "vlen"))
-		t = H5Tvlen_create(H5T_STD_U8LE);
-	else if (!strcmp(name, "vlen>"))
-		t = H5Tvlen_create(H5T_STD_I32BE);
-	else if (!strcmp(name, "opaque"))
-		t = H5Tcreate(H5T_OPAQUE, 5);
-	else if (!strcmp(name, "bool"))
-		t = bool_type(H5T_STD_I8LE);
-	else if (!strcmp(name, "bool4"))
-		t = bool_type(H5T_STD_I32BE);
-	else if (!strcmp(name, "enum"))
-		t = enum_type(H5T_STD_I16LE);
-	else if (!strcmp(name, "enum>"))
-		t = enum_type(H5T_STD_I32BE);
-	else if (!strcmp(name, "complex"))
-		t = pair_type("r", H5T_IEEE_F32LE, "i", H5T_IEEE_F32LE, 0);
-	else if (!strcmp(name, "complex>"))
-		t = pair_type("r", H5T_IEEE_F64BE, "i", H5T_IEEE_F64BE, 0);
-	else if (!strcmp(name, "pair"))
-		t = pair_type("a", H5T_STD_U8LE, "b", H5T_IEEE_F64LE, 7);
-	else if (!strcmp(name, "pair>"))
-		t = pair_type("a", H5T_STD_U16BE, "b", H5T_IEEE_F64LE, 0);
-	else if (!strcmp(name, "flags")) {
-		hid_t b = bool_type(H5T_STD_I8LE), e = enum_type(H5T_STD_I16BE);
-
-		t = pair_type("b", b, "e", e, 0);
-		H5Tclose(b);
-		H5Tclose(e);
-	} else if (!strcmp(name, "named")) {
-		hid_t s = string_type(H5T_VARIABLE, H5T_STR_NULLTERM);
-
-		t = pair_type("name", s, "n", H5T_STD_I64LE, 0);
-		H5Tclose(s);
-	} else if (!strcmp(name, "array"))
-		t = H5Tarray_create2(H5T_STD_U16LE, 2, grid);
-	else if (!strcmp(name, "array>"))
-		t = H5Tarray_create2(H5T_STD_U16BE, 1, three);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		CHECK(all[i].type >= 0);
+		if (!strcmp(name, all[i].name))
+			t = all[i].type;
+		else
+			H5Tclose(all[i].type);
+	}
 	CHECK(t >= 0);
 	return t;
 }
@@ -158,8 +163,8 @@ static void set_filters(hid_t dcpl, const char *filters, size_t chunk_bytes)
 		else if (*filters == 'f')
 			ok = H5Pset_fletcher32(dcpl);
 		else if (*filters == 'l')
-			ok = H5Pset_filter(dcpl, FILTER_LZF,
-					   H5Z_FLAG_OPTIONAL, 3, lzf);
+			ok = H5Pset_filter(dcpl, FILTER_LZF, H5Z_FLAG_OPTIONAL,
+					   3, lzf);
 		else if (*filters == 'n') /* the library's own */
 			ok = H5Pset_nbit(dcpl);
 		else if (*filters == 'e') /* edges are stored unfiltered */
@@ -251,8 +256,8 @@ static void model_append(struct model *m, struct writer *w, const char *path,
 	put_rows(m->all, m->axis, at, part);
 }
 
-static void model_overwrite(struct model *m, struct writer *w,
-			    const char *path, uint64_t at, uint64_t n)
+static void model_overwrite(struct model *m, struct writer *w, const char *path,
+			    uint64_t at, uint64_t n)
 {
 	struct array *part = model_rows(m, n);
 	int r = writer_overwrite(w, path, m->axis, at, part);
@@ -325,11 +330,11 @@ static void one_set(const char *type_name, const struct shape *s,
 }
 
 static const char *const types[] = {
-	"u1",	"u2",	 "i4",	   ">i2",     ">f8",   "f2",	"f4",
-	"f8",	"f16",	 "b4",	   "i3",      "S7",    "S7t",	"S7s",
-	"str",	"vlen",	 "vlen>",  "opaque",  "bool",  "bool4", "enum",
-	"enum>", "complex", "complex>", "pair", "pair>", "flags", "named",
-	"array", "array>",
+	"u1",	"u2",	 "i4",	  ">i2",   ">f8",     "f2",
+	"f4",	"f8",	 "f16",	  "b4",	   "i3",      "S7",
+	"S7t",	"S7s",	 "str",	  "vlen",  "vlen>",   "opaque",
+	"bool", "bool4", "enum",  "enum>", "complex", "complex>",
+	"pair", "pair>", "flags", "named", "array",   "array>",
 };
 
 static void every_type(void)
@@ -367,10 +372,10 @@ static void every_shape(void)
 
 static void every_pipeline(void)
 {
-	static const char *const filters[] = { "z",  "Z",   "s",  "f",	 "szf",
-					       "l",  "sl",  "slf", "fz", "zz",
-					       "n",  "nz",  "ez", "esz", "Esz",
-					       "E",  "szE", "ef" };
+	static const char *const filters[] = { "z", "Z",   "s",	  "f",	 "szf",
+					       "l", "sl",  "slf", "fz",	 "zz",
+					       "n", "nz",  "ez",  "esz", "Esz",
+					       "E", "szE", "ef" };
 	static const struct shape *const some[] = { &shapes[1], &shapes[4],
 						    &shapes[6] };
 
@@ -516,7 +521,8 @@ static struct array *as_long_packed(const struct dtype *t, uint64_t n)
 		for (size_t i = 0; i < noise; i++)
 			a->data->data[i] = (uint8_t)dice(256);
 		CHECK_EQ(filters_apply(&z, 1, 0, blob_ref(a->data), &packed,
-				       &mask), 0);
+				       &mask),
+			 0);
 		if (packed->size == n)
 			return a;
 		array_free(a);
@@ -655,6 +661,70 @@ static void a_single_value_replaced(void)
 	H5Fclose(file);
 	array_free(new);
 	model_end(&m);
+}
+
+/* ---- what is open in a transaction ---- */
+static void an_abort_is_forgotten(void)
+{
+	static const struct shape s = { 1, 0, { 3 }, { 4 } };
+	hid_t file = create_file("abort.h5", false), set;
+	struct array *lost;
+	struct writer *w;
+	struct model m;
+
+	set = create_set(file, "d", H5T_STD_I32LE, &s, "z", NULL);
+	model_begin(&m, set, &s);
+	H5Dclose(set);
+	H5Fclose(file);
+	lost = model_rows(&m, 30);
+	w = open_writer("abort.h5", 1);
+	CHECK_EQ(writer_begin(w), 0);
+	model_append(&m, w, "/d", 2);
+	CHECK_EQ(writer_commit(w, 1), 0);
+	CHECK_EQ(writer_begin(w), 0);
+	CHECK_EQ(writer_append(w, "/d", 0, lost), 0);
+	CHECK_EQ(writer_overwrite(w, "/d", 0, 0, lost), 0);
+	writer_abort(w);
+	CHECK_EQ(writer_begin(w), 0);
+	model_append(&m, w, "/d", 6);
+	CHECK_EQ(writer_commit(w, 2), 0);
+	writer_close(w);
+	file = open_file("abort.h5");
+	CHECK(reads_as(file, "/d", m.all));
+	H5Fclose(file);
+	model_end(&m);
+}
+
+/* More than are kept open. */
+static void many_datasets(void)
+{
+	enum { N = WRITER_SETS + 9 };
+	static const struct shape s = { 1, 0, { 1 }, { 4 } };
+	hid_t file = create_file("sets.h5", false), set;
+	static struct model m[N];
+	char name[N][16];
+	struct writer *w;
+
+	for (int i = 0; i < N; i++) {
+		snprintf(name[i], sizeof(name[i]), "/d%d", i);
+		set = create_set(file, name[i], H5T_STD_I32LE, &s, "z", NULL);
+		model_begin(&m[i], set, &s);
+		H5Dclose(set);
+	}
+	H5Fclose(file);
+	w = open_writer("sets.h5", 1);
+	CHECK_EQ(writer_begin(w), 0);
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < N; i++)
+			model_append(&m[i], w, name[i], 2);
+	CHECK_EQ(writer_commit(w, 1), 0);
+	writer_close(w);
+	file = open_file("sets.h5");
+	for (int i = 0; i < N; i++) {
+		CHECK(reads_as(file, name[i], m[i].all));
+		model_end(&m[i]);
+	}
+	H5Fclose(file);
 }
 
 /* ---- what is refused ---- */
@@ -826,6 +896,8 @@ int main(void)
 	RUN(a_mask_that_changes_alone);
 	RUN(all_values_replaced);
 	RUN(a_single_value_replaced);
+	RUN(an_abort_is_forgotten);
+	RUN(many_datasets);
 	RUN(appends_that_are_refused);
 	RUN(rows_that_do_not_fit);
 	RUN(a_damaged_chunk);

@@ -199,9 +199,9 @@ static inline bool same_element(const struct dtype *t, const uint8_t *a,
 		memcpy(&y, b, sizeof(y));
 		same = x.len == y.len;
 		for (size_t i = 0; same && i < x.len; i++)
-			same = same_element(
-				t->base, (uint8_t *)x.p + i * t->base->size,
-				(uint8_t *)y.p + i * t->base->size);
+			same = same_element(t->base,
+					    (uint8_t *)x.p + i * t->base->size,
+					    (uint8_t *)y.p + i * t->base->size);
 		return same;
 	}
 	if (t->class == DT_COMPOUND) {
@@ -292,8 +292,8 @@ static inline bool reads_as(hid_t file, const char *path,
 	hid_t mem = type_to_h5_named(want->type);
 	hsize_t dims[H5S_MAX_RANK];
 	uint8_t *got = calloc(want->count + 1, want->type->size);
-	bool same = set >= 0 && H5Sget_simple_extent_ndims(space) ==
-					(int)want->rank;
+	bool same = set >= 0 &&
+		    H5Sget_simple_extent_ndims(space) == (int)want->rank;
 
 	if (same)
 		H5Sget_simple_extent_dims(space, dims, NULL);
