@@ -146,8 +146,9 @@ static int copy_from_chunk(struct dset *d, const struct selection *sel,
 {
 	CLEANUP(blob_unrefp) struct blob *chunk = NULL;
 	struct box b = { .rank = d->info.rank, .size = d->type->size };
-	int64_t stride = d->type->size, from = 0, to = 0;
+	int64_t stride = d->type->size, from = 0, last = 0, to = 0;
 	uint64_t scaled[DT_MAX_RANK];
+	const uint8_t *src;
 	int r;
 
 	for (unsigned i = b.rank; i-- > 0;) {
@@ -161,10 +162,12 @@ static int copy_from_chunk(struct dset *d, const struct selection *sel,
 		b.src[i] = stride * (int64_t)step;
 		b.dst[i] = sel->stride[i];
 		from += stride * (int64_t)in;
+		last += b.src[i] * (int64_t)(b.count[i] - 1);
 		to += sel->stride[i] * (int64_t)k[i];
 		stride *= (int64_t)chunk_dim(d, scaled, i);
 	}
-	r = chunk_get(d, scaled, &chunk);
+	r = part_get(d, scaled, (uint64_t)from,
+		     (uint64_t)(from + last) + d->type->size, &chunk, &src);
 	if (r < 0)
 		return r;
 	if (!chunk) {
@@ -173,7 +176,7 @@ static int copy_from_chunk(struct dset *d, const struct selection *sel,
 		return 0;
 	}
 	merge_box(&b);
-	copy_box(&b, 0, chunk->data + from, buf + to);
+	copy_box(&b, 0, src, buf + to);
 	return 0;
 }
 
@@ -304,6 +307,17 @@ static int read_axes(struct dset *d, const struct selection *sel, unsigned axis,
 	return 0;
 }
 
+static int contiguous_error(struct dset *d, int r)
+{
+	if (r == -EACCES)
+		return -EIO;
+	if (r == -EIO)
+		dset_fault(d,
+			   "its data lies outside the file or can not be read",
+			   "the file is damaged; restore a copy");
+	return r;
+}
+
 static int read_contiguous(struct dset *d, const struct selection *sel,
 			   uint8_t *buf)
 {
@@ -332,12 +346,26 @@ static int read_contiguous(struct dset *d, const struct selection *sel,
 		}
 		r = read_axes(d, sel, 0, stride, run, elems, 0, buf);
 	}
-	if (r == -EACCES)
-		return -EIO;
-	if (r == -EIO)
-		dset_fault(d,
-			   "its data lies outside the file or can not be read",
-			   "the file is damaged; restore a copy");
+	return contiguous_error(d, r);
+}
+
+int dset_read_contiguous(struct dset *d, uint64_t first, uint64_t n,
+			 uint8_t *buf)
+{
+	uint64_t size = d->type->size;
+	int r;
+
+	if (d->info.storage == STORAGE_CONTIGUOUS && d->addr == UINT64_MAX) {
+		dset_fill(d, n, buf);
+		return 0;
+	}
+	r = store_lock(d->store);
+	if (r < 0)
+		return r;
+	r = contiguous_error(d, read_bytes(d, buf, n * size, first * size));
+	store_unlock(d->store);
+	if (r == 0)
+		swap_units(buf, n * size, d->map.swap);
 	return r;
 }
 
@@ -385,7 +413,7 @@ int dset_read_library(struct dset *d, const uint64_t *start,
 
 /* ---- the contract ---- */
 
-static void fill_all(const struct dset *d, uint64_t n, uint8_t *buf)
+void dset_fill(const struct dset *d, uint64_t n, uint8_t *buf)
 {
 	if (!d->fill) {
 		memset(buf, 0, n * d->type->size);
@@ -408,14 +436,14 @@ static int read_selection(struct dset *d, const struct selection *sel,
 		/* the library leaves padding as it is, and what is not there
 		 * where its fill time is "never" */
 		if (dtype_is_number(d->type))
-			fill_all(d, sel->total, buf);
+			dset_fill(d, sel->total, buf);
 		else
 			memset(buf, 0, sel->total * d->type->size);
 		return dset_read_library(d, sel->start, sel->count, sel->step,
 					 buf);
 	}
 	if (d->info.storage == STORAGE_CONTIGUOUS && d->addr == UINT64_MAX) {
-		fill_all(d, sel->total, buf);
+		dset_fill(d, sel->total, buf);
 		return 0;
 	}
 	r = read_contiguous(d, sel, buf);
@@ -456,25 +484,27 @@ static int borrow_chunk(struct dset *d, const struct selection *sel,
 {
 	struct span sp = { 0 };
 	struct blob *chunk = NULL;
-	int64_t stride = d->type->size, at = 0;
-	int r = chunk_get(d, scaled, &chunk);
+	int64_t stride = d->type->size, from = 0, last = 0;
+	int r;
 
+	for (unsigned i = d->info.rank; i-- > 0;) {
+		sp.stride[i] = stride;
+		from += stride *
+			(int64_t)(sel->start[i] - scaled[i] * d->info.chunk[i]);
+		last += stride * (int64_t)(sel->count[i] - 1);
+		stride *= (int64_t)chunk_dim(d, scaled, i);
+	}
+	r = part_get(d, scaled, (uint64_t)from,
+		     (uint64_t)(from + last) + d->type->size, &chunk, &sp.base);
 	if (r < 0)
 		return r;
 	if (!chunk) { /* strides of 0: the one fill value everywhere */
+		memset(&sp, 0, sizeof(sp));
 		sp.owner = blob_ref(d->fill);
 		sp.base = d->fill->data;
-		*ret_span = sp;
-		return 0;
+	} else {
+		sp.owner = chunk;
 	}
-	for (unsigned i = d->info.rank; i-- > 0;) {
-		sp.stride[i] = stride;
-		at += stride *
-		      (int64_t)(sel->start[i] - scaled[i] * d->info.chunk[i]);
-		stride *= (int64_t)chunk_dim(d, scaled, i);
-	}
-	sp.owner = chunk;
-	sp.base = chunk->data + at;
 	*ret_span = sp;
 	return 0;
 }
