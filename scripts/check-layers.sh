@@ -29,7 +29,7 @@ foreign=(
 	'hdf5.h'          'src/store/*'
 	'H5*.h'           'src/store/*'
 	'hdf5/*'          'src/store/*'
-	'libdeflate.h'    'src/store/filter.c src/store/compress.c src/store/crc.c src/image/checksum.c'
+	'libdeflate.h'    'src/store/filter.c src/store/compress.c src/store/crc.c src/store/points.c src/image/checksum.c'
 	'zlib.h'          ''
 	'png.h'           'src/image/decode_png.c'
 	'vips/*'          'src/image/decode_vips.c'

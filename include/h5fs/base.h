@@ -115,6 +115,8 @@ DEFINE_CLEANUP(struct cache *, cache_free)
  * error is returned to all of them and not remembered. */
 int cache_get(struct cache *c, struct cache_key key, cache_fill fill, void *arg,
 	      struct blob **ret_blob);
+/* The same of what is there now; -ENOENT, also while somebody fills it. */
+int cache_find(struct cache *c, struct cache_key key, struct blob **ret_blob);
 void cache_get_stats(struct cache *c, struct cache_stats *ret_stats);
 
 /* ---- io ---- */

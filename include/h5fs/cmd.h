@@ -87,6 +87,11 @@ void sandbox_enter(const char *file, const struct ns_options *o);
 void recover_apart(const char *file, const char *shown,
 		   const struct ns_options *o);
 
+/* ---- scratch.c ---- */
+/* The file for points=, where the user wants one and there is room: sets points_fd
+ * and, where nothing was said, points_bytes. */
+void scratch_open(struct ns_options *o);
+
 /* ---- notify.c ---- */
 /* Tells notify=FD (and closes it) and systemd's socket. */
 void notify_ready(int fd);

@@ -33,11 +33,15 @@ struct ns_rules {
 	size_t count;
 	struct ns_rule *rules;
 };
+#define NS_POINTS_DEFAULT UINT64_MAX
 struct ns_options {
 	enum ns_view_mode view;
 	enum ns_class_names classes;
 	enum external_mode external;
 	uint64_t cache_bytes;
+	uint64_t points_bytes; /* NS_POINTS_DEFAULT: as scratch_open() finds */
+	int points_fd; /* -1, or an empty file that nobody else uses, for where
+			* compressed chunks can be entered; the caller's */
 	unsigned threads;
 	uid_t uid;
 	gid_t gid;
@@ -54,7 +58,7 @@ void ns_options_init(struct ns_options *o); /* defaults; uid/gid of FILE later *
 void ns_options_done(struct ns_options *o);
 /* One option of the tree by name ("layout", "range", "labels", "classes",
  * "names", "rows", "fit", "grow", "commit", "stage", "ro", "edit", "view",
- * "masks", "external", "cache", "threads", "uid", "gid", "umask") with its text.
+ * "masks", "external", "cache", "points", "threads", "uid", "gid", "umask") with its text.
  * -ENOENT: no such option here; -EINVAL: *ret_why (caller frees) says what is
  * wrong with it. */
 int ns_options_set(struct ns_options *o, const char *key, const char *value,

@@ -23,10 +23,26 @@
 struct store;
 struct writer;
 
+/* ---- where the streams of compressed chunks can be entered: a row then costs
+ * its own part of a chunk. Thread-safe; for any number of stores. ---- */
+struct points;
+/* At most max_bytes in the file, which is empty, nobody else's, and taken over
+ * also on failure. */
+int points_new(int fd, uint64_t max_bytes, struct points **ret_points);
+void points_free(struct points *p);
+DEFINE_CLEANUP(struct points *, points_free)
+struct points_stats {
+	uint64_t bytes, max_bytes;
+	uint64_t chunks; /* entered there, ever */
+};
+void points_get_stats(struct points *p, struct points_stats *ret_stats);
+
 enum external_mode { EXTERNAL_INSIDE, EXTERNAL_FOLLOW, EXTERNAL_HIDE };
 struct store_options {
 	enum external_mode external;
 	struct cache *cache;   /* decoded chunks go here; not owned */
+	struct points *points; /* NULL: none; not owned */
+	struct pool *pool;     /* decodes ahead; NULL: nobody does; not owned */
 	struct faults *faults; /* not owned */
 	unsigned lock_wait_ms; /* how long to wait for a writer; 0: 10,000 */
 	/* NULL, or the writer of this FILE in this process (not owned): FILE's lock
@@ -60,6 +76,9 @@ struct store_stats {
 	uint64_t chunks_decoded; /* by our own filters */
 	uint64_t lib_reads;	 /* through H5Dread */
 	uint64_t locates;	 /* chunk addresses asked of the library */
+	uint64_t parts;		 /* reads for which a part of a chunk was decoded */
+	uint64_t ahead;		 /* chunks decoded before they were asked for, */
+	uint64_t ahead_used;	 /* and those of them that then were */
 };
 void store_get_stats(struct store *s, struct store_stats *ret_stats);
 

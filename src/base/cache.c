@@ -223,6 +223,15 @@ void cache_free(struct cache *c)
 	free(c);
 }
 
+static void entry_hit(struct cache *c, struct entry *e)
+{
+	c->stats.hits++;
+	if (e == c->newest)
+		return;
+	list_remove(c, e);
+	list_add_newest(c, e);
+}
+
 /* The entry of the key: READY, or PENDING and then waited for; *fresh when it
  * has just been made and this caller is its filler. NULL: no memory. */
 static struct entry *entry_enter(struct cache *c, struct cache_key key,
@@ -241,11 +250,7 @@ static struct entry *entry_enter(struct cache *c, struct cache_key key,
 	}
 	e->users++;
 	if (e->state == READY) {
-		c->stats.hits++;
-		if (e != c->newest) {
-			list_remove(c, e);
-			list_add_newest(c, e);
-		}
+		entry_hit(c, e);
 		return e;
 	}
 	c->stats.waits++;
@@ -298,6 +303,18 @@ int cache_get(struct cache *c, struct cache_key key, cache_fill fill, void *arg,
 	if (r < 0)
 		return r;
 	*ret_blob = b;
+	return 0;
+}
+
+int cache_find(struct cache *c, struct cache_key key, struct blob **ret_blob)
+{
+	LOCK_SCOPE(&c->lock);
+	struct entry *e = table_find(c, key);
+
+	if (!e || e->state != READY)
+		return -ENOENT;
+	entry_hit(c, e);
+	*ret_blob = blob_ref(e->blob);
 	return 0;
 }
 

@@ -102,6 +102,8 @@ static int open_file(struct served *s, struct ns **ret_ns)
 		recover_apart(s->job->file, s->job->shown, o);
 	else if (refuse_second(s) < 0)
 		return -EBUSY;
+	/* the confined can make no file */
+	scratch_open(o);
 	if (s->job->options->sandbox)
 		sandbox_enter(s->job->file, o);
 	r = ns_open(s->job->file, o, ret_ns, &why);

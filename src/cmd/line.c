@@ -28,6 +28,7 @@ static const char help[] =
 	"+ classes=names|numbers|both    how class folders are named\n"
 	"  masks=palette          masks as colour-indexed pictures\n"
 	"  cache=BYTES threads=N  memory for decoded data (256M); workers\n"
+	"  points=BYTES           disk for where compressed chunks can be entered (1G)\n"
 	"  timeout=SECONDS notify=FD     unmount when idle; a line when it serves\n"
 	"  external=inside|follow|hide   other files: below FILE's directory, all, none\n"
 	"  nosandbox allow_other default_permissions uid= gid= umask= ...\n";

@@ -175,6 +175,7 @@ static const struct row rows[] = {
 	TREE("stage"),
 	TREE("external"),
 	TREE("cache"),
+	TREE("points"),
 	TREE("threads"),
 	TREE("uid"),
 	TREE("gid"),

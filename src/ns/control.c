@@ -24,6 +24,7 @@ const char *const control_names[CONTROLS] = {
 
 struct figures {
 	struct cache_stats cache;
+	struct points_stats points;
 	struct store_stats store;
 	uint64_t requests, objects, generations, states, faults;
 	uint64_t rss; /* highest resident set, bytes */
@@ -39,6 +40,9 @@ void stats_take(struct store_stats *sum, struct store *store)
 	sum->chunks_decoded += s.chunks_decoded;
 	sum->lib_reads += s.lib_reads;
 	sum->locates += s.locates;
+	sum->parts += s.parts;
+	sum->ahead += s.ahead;
+	sum->ahead_used += s.ahead_used;
 }
 
 static void take_figures(struct ns *ns, struct figures *f)
@@ -47,6 +51,8 @@ static void take_figures(struct ns *ns, struct figures *f)
 
 	memset(f, 0, sizeof(*f));
 	cache_get_stats(ns->cache, &f->cache);
+	if (ns->points)
+		points_get_stats(ns->points, &f->points);
 	pthread_rwlock_rdlock(&ns->tables);
 	f->store = ns->past;
 	for (struct gen *g = ns->gen; g; g = g->next) {
@@ -95,6 +101,21 @@ int ns_metrics(struct ns *ns, struct strbuf *out)
 		  "Reads through the HDF5 library.", f.store.lib_reads },
 		{ "h5fs_chunk_locates_total", "counter",
 		  "Chunk addresses looked up.", f.store.locates },
+		{ "h5fs_parts_decoded_total", "counter",
+		  "Reads for which a part of a chunk was decoded.",
+		  f.store.parts },
+		{ "h5fs_ahead_total", "counter",
+		  "Chunks decoded before they were asked for.", f.store.ahead },
+		{ "h5fs_ahead_used_total", "counter",
+		  "Chunks begun ahead that were asked for.",
+		  f.store.ahead_used },
+		{ "h5fs_points_bytes", "gauge",
+		  "Bytes of restart points of compressed chunks.",
+		  f.points.bytes },
+		{ "h5fs_points_max_bytes", "gauge",
+		  "Room for restart points.", f.points.max_bytes },
+		{ "h5fs_points_chunks_total", "counter",
+		  "Chunks whose restart points were kept.", f.points.chunks },
 		{ "h5fs_objects", "gauge", "HDF5 objects numbered.",
 		  f.objects },
 		{ "h5fs_generations", "gauge",

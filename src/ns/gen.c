@@ -116,6 +116,8 @@ static int open_label_stores(struct ns *ns, struct gen *gen, char **ret_why)
 	for (size_t i = 0; i < rules->count; i++) {
 		struct store_options so = { .external = EXTERNAL_INSIDE,
 					    .cache = ns->cache,
+					    .points = ns->points,
+					    .pool = ns->pool,
 					    .faults = ns->faults };
 		char *colon = strchr(rules->rules[i].value, ':');
 		struct label_store *grown, *ls;
@@ -163,6 +165,8 @@ int gen_open(struct ns *ns, struct gen **ret_gen, char **ret_why)
 {
 	struct store_options so = { .external = ns->opts.external,
 				    .cache = ns->cache,
+				    .points = ns->points,
+				    .pool = ns->pool,
 				    .faults = ns->faults,
 				    .beside =
 					    ns->detached ? NULL : ns->writer };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ns.c - opens and closes the tree; objects, their numbers, and pins. */
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -452,6 +454,30 @@ static int open_stage(struct ns *ns, char **ret_why)
 	return r < 0 ? r : write_side_open(ns);
 }
 
+static int open_points(struct ns *ns)
+{
+	int fd;
+
+	if (ns->opts.points_fd < 0 || ns->opts.points_bytes == 0)
+		return 0;
+	fd = fcntl(ns->opts.points_fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno
+		      : points_new(fd, ns->opts.points_bytes, &ns->points);
+}
+
+/* On a single core nobody is idle who could decode ahead. */
+static int start_pool(struct ns *ns)
+{
+	unsigned n = 1;
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = (unsigned)CPU_COUNT(&set);
+	if (n > ns->opts.threads)
+		n = ns->opts.threads;
+	return n < 2 ? 0 : pool_new(n, &ns->pool);
+}
+
 int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,
 	    char **ret_why)
 {
@@ -486,6 +512,10 @@ int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,
 		r = cache_new(ns->opts.cache_bytes, ns->opts.threads + 1,
 			      &ns->cache);
 	if (r == 0)
+		r = open_points(ns);
+	if (r == 0)
+		r = start_pool(ns);
+	if (r == 0)
 		r = faults_new(&ns->faults);
 	if (r == 0)
 		r = open_writer(ns, ret_why);
@@ -507,6 +537,7 @@ void ns_close(struct ns *ns)
 		return;
 	write_side_close(ns);
 	eph_free_all(ns);
+	pool_free(ns->pool); /* what it decodes is the stores' */
 	while (ns->gen) {
 		struct gen *next = ns->gen->next;
 
@@ -525,6 +556,7 @@ void ns_close(struct ns *ns)
 	for (size_t i = 0; i < CONTROLS; i++)
 		blob_unref(ns->snapshots[i].bytes);
 	cache_free(ns->cache);
+	points_free(ns->points);
 	faults_free(ns->faults);
 	ns_options_done(&ns->opts);
 	pthread_mutex_destroy(&ns->load);

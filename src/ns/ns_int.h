@@ -259,6 +259,8 @@ struct ns {
 	char *file;
 	struct ns_options opts;
 	struct cache *cache;
+	struct points *points; /* NULL: none */
+	struct pool *pool;     /* NULL: a single core */
 	struct faults *faults;
 	uint64_t requests; /* atomic: reads answered */
 	int64_t started_ms;

@@ -12,6 +12,8 @@ void ns_options_init(struct ns_options *o)
 {
 	memset(o, 0, sizeof(*o));
 	o->cache_bytes = 256ull << 20;
+	o->points_bytes = NS_POINTS_DEFAULT;
+	o->points_fd = -1;
 	o->threads = 4;
 	o->uid = (uid_t)-1; /* FILE's owner */
 	o->gid = (gid_t)-1;
@@ -275,6 +277,16 @@ static int set_cache(struct ns_options *o, const struct row *row,
 	return 0;
 }
 
+static int set_points(struct ns_options *o, const struct row *row,
+		      const char *value, const char *origin, char **ret_why)
+{
+	(void)row, (void)origin;
+	if (parse_size(value, &o->points_bytes) < 0 ||
+	    o->points_bytes > INT64_MAX)
+		return why(ret_why, "a size is wanted, such as 256M or 0");
+	return 0;
+}
+
 static int set_threads(struct ns_options *o, const struct row *row,
 		       const char *value, const char *origin, char **ret_why)
 {
@@ -347,6 +359,7 @@ static const struct row rows[] = {
 	{ "edit", set_edit, 0, { NULL }, false },
 	{ "masks", set_masks, 0, { NULL }, false },
 	{ "cache", set_cache, 0, { NULL }, false },
+	{ "points", set_points, 0, { NULL }, false },
 	{ "threads", set_threads, 0, { NULL }, false },
 	{ "uid", set_id, AT(uid), { NULL }, false },
 	{ "gid", set_id, AT(gid), { NULL }, false },

@@ -7,13 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "points_int.h"
 #include "store_int.h"
-
-struct location {
-	bool allocated;
-	unsigned file, mask;
-	uint64_t addr, size;
-};
 
 static void chunk_fault(struct dset *d, const uint64_t *scaled,
 			const char *what, const char *remedy)
@@ -90,7 +85,8 @@ static int locate_recorded(struct dset *d, hid_t set, const hsize_t *offset,
 	return 0;
 }
 
-static int locate(struct dset *d, const uint64_t *scaled, struct location *loc)
+static int ask_library(struct dset *d, const uint64_t *scaled,
+		       struct location *loc)
 {
 	hsize_t offset[DT_MAX_RANK];
 	hid_t set;
@@ -106,8 +102,22 @@ static int locate(struct dset *d, const uint64_t *scaled, struct location *loc)
 	return locate_recorded(d, set, offset, loc);
 }
 
-static int read_located(struct dset *d, const struct location *loc,
-			struct blob **ret_bytes)
+static int locate(struct dset *d, const uint64_t *scaled, struct location *loc)
+{
+	struct store *s = d->store;
+	struct cache_key key = chunk_key(d, scaled);
+	int r;
+
+	if (s->places && places_find(s->places, key, loc))
+		return 0;
+	r = ask_library(d, scaled, loc);
+	if (r == 0 && s->places)
+		places_keep(s->places, key, loc);
+	return r;
+}
+
+int chunk_read_located(struct dset *d, const struct location *loc,
+		       struct blob **ret_bytes)
 {
 	struct store *s = d->store;
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
@@ -124,12 +134,14 @@ static int read_located(struct dset *d, const struct location *loc,
 		return -EIO;
 	r = store_file_unchanged(s, loc->file);
 	if (r == 0)
-		r = blob_new(loc->size, &b);
+		r = blob_new(loc->size + INFLATE_PAD, &b);
 	if (r == 0)
 		r = io_read_at(s->files[loc->file]->fd, b->data, loc->size,
 			       loc->addr);
 	if (r < 0)
 		return r;
+	b->size = loc->size;
+	memset(b->data + b->size, 0, INFLATE_PAD);
 	stat_add(&s->stats.bytes_read, loc->size);
 	*ret_bytes = TAKE(b);
 	return 0;
@@ -144,14 +156,44 @@ static bool is_edge(const struct dset *d, const uint64_t *scaled)
 	return false;
 }
 
-static int decode(struct dset *d, const uint64_t *scaled,
+static int undo_filters(struct dset *d, const uint64_t *scaled, unsigned n,
+			const struct location *loc, struct blob *bytes,
+			struct blob **ret_raw)
+{
+	unsigned bad = 0;
+	char what[80];
+	int r = filters_undo(d->filters, n, loc->mask, bytes, d->chunk_bytes,
+			     ret_raw, &bad);
+
+	if (r == -EIO) {
+		snprintf(what, sizeof(what), "damaged (%s does not decode)",
+			 filter_name(bad) ? filter_name(bad)
+					  : "its size is wrong; it");
+		chunk_fault(d, scaled, what,
+			    "the file is damaged; restore a copy");
+	}
+	return r;
+}
+
+/* Once the cache had to drop something, what is decoded will be decoded again. */
+static bool is_worth_points(struct dset *d, struct cache_key key)
+{
+	struct cache_stats st;
+
+	if (!d->parts.possible || points_has(d->store->points, key))
+		return false;
+	cache_get_stats(d->store->cache, &st);
+	return st.evicted > 0;
+}
+
+static int decode(struct dset *d, const uint64_t *scaled, bool in_order,
 		  const struct location *loc, struct blob **ret_blob)
 {
 	CLEANUP(blob_unrefp) struct blob *raw = NULL;
-	struct blob *bytes = NULL;
-	unsigned bad = 0, n = d->info.nfilters;
-	char what[80];
-	int r = read_located(d, loc, &bytes);
+	CLEANUP(blob_unrefp) struct blob *bytes = NULL;
+	struct cache_key key = chunk_key(d, scaled);
+	bool filtered = !d->raw_edges || !is_edge(d, scaled);
+	int r = chunk_read_located(d, loc, &bytes);
 
 	if (r < 0) {
 		if (r == -EIO)
@@ -159,19 +201,14 @@ static int decode(struct dset *d, const uint64_t *scaled,
 				    "the file is damaged; restore a copy");
 		return r;
 	}
-	if (d->raw_edges && is_edge(d, scaled))
-		n = 0;
-	r = filters_undo(d->filters, n, loc->mask, bytes, d->chunk_bytes, &raw,
-			 &bad);
-	if (r < 0) {
-		snprintf(what, sizeof(what), "damaged (%s does not decode)",
-			 filter_name(bad) ? filter_name(bad)
-					  : "its size is wrong; it");
-		if (r == -EIO)
-			chunk_fault(d, scaled, what,
-				    "the file is damaged; restore a copy");
+	r = -EAGAIN;
+	if (filtered && !in_order && is_worth_points(d, key))
+		r = part_make(d, key, loc, bytes, &raw);
+	if (r < 0)
+		r = undo_filters(d, scaled, filtered ? d->info.nfilters : 0,
+				 loc, TAKE(bytes), &raw);
+	if (r < 0)
 		return r;
-	}
 	swap_units(raw->data, raw->size, d->map.swap);
 	stat_add(&d->store->stats.chunks_decoded, 1);
 	*ret_blob = TAKE(raw);
@@ -260,9 +297,10 @@ static int read_through_library(struct dset *d, const uint64_t *scaled,
 struct fill_arg {
 	struct dset *d;
 	const uint64_t *scaled;
+	bool in_order;
 };
 
-/* An empty blob stands for "not allocated"; no chunk is empty. */
+/* No chunk is empty. */
 static int fill_chunk(void *arg, struct blob **ret_blob)
 {
 	struct fill_arg *f = arg;
@@ -282,28 +320,26 @@ static int fill_chunk(void *arg, struct blob **ret_blob)
 		return r;
 	if (!loc.allocated)
 		return blob_new(0, ret_blob);
-	return decode(f->d, f->scaled, &loc, ret_blob);
+	return decode(f->d, f->scaled, f->in_order, &loc, ret_blob);
 }
 
-int chunk_get(struct dset *d, const uint64_t *scaled, struct blob **ret_blob)
+struct cache_key chunk_key(const struct dset *d, const uint64_t *scaled)
 {
-	struct fill_arg f = { d, scaled };
 	struct cache_key key = { d->key, 0 };
-	struct blob *b = NULL;
-	int r;
 
 	for (unsigned i = 0; i < d->info.rank; i++) {
 		/* there may be more chunks than fit in 64 bits */
 		key.hi = hash_mix(key.hi, scaled[i]);
 		key.lo = key.lo * d->nchunks[i] + scaled[i];
 	}
-	r = cache_get(d->store->cache, key, fill_chunk, &f, &b);
-	if (r < 0)
-		return r;
-	if (b->size == 0) {
-		blob_unref(b);
-		b = NULL;
-	}
-	*ret_blob = b;
-	return 0;
+	return key;
+}
+
+int chunk_get(struct dset *d, const uint64_t *scaled, bool in_order,
+	      struct blob **ret_blob)
+{
+	struct fill_arg f = { d, scaled, in_order };
+
+	return cache_get(d->store->cache, chunk_key(d, scaled), fill_chunk, &f,
+			 ret_blob);
 }

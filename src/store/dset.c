@@ -353,6 +353,8 @@ static int describe(struct dset *d)
 	if (r < 0)
 		return r;
 	d->piecewise = is_piecewise(d);
+	parts_init(d);
+	ahead_init(d);
 	return 0;
 }
 
@@ -366,6 +368,7 @@ int dset_open(struct store *s, struct obj_id id, const char *path,
 		return -ENOMEM;
 	d->refs = 1;
 	d->store = s;
+	pthread_mutex_init(&d->order.lock, NULL);
 	d->slot = -1;
 	d->hid = d->mtype = -1;
 	d->addr = UINT64_MAX;
@@ -395,6 +398,7 @@ void dset_unref(struct dset *d)
 	if (d->slot >= 0) /* closing needs no look at FILE */
 		close_slot(d->store, d->slot);
 	pthread_mutex_unlock(&store_h5);
+	pthread_mutex_destroy(&d->order.lock);
 	blob_unref(d->fill);
 	dtype_free(d->type);
 	free(d->segments);

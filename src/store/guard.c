@@ -151,20 +151,54 @@ static int wait_for_lock(struct store *s, uint64_t since)
 	return 0;
 }
 
+/* One user more, or less, while there are others: they need not meet at store.io,
+ * which who takes the lock, or lets it go, holds meanwhile. */
+static bool join_others(struct store *s)
+{
+	unsigned n = __atomic_load_n(&s->lock_users, __ATOMIC_RELAXED);
+
+	while (n > 0)
+		if (__atomic_compare_exchange_n(&s->lock_users, &n, n + 1,
+						false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+static bool leave_others(struct store *s)
+{
+	unsigned n = __atomic_load_n(&s->lock_users, __ATOMIC_RELAXED);
+
+	while (n > 1)
+		if (__atomic_compare_exchange_n(&s->lock_users, &n, n - 1,
+						false, __ATOMIC_RELEASE,
+						__ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+static int take_lock(struct store *s, uint64_t since)
+{
+	LOCK_SCOPE(&s->io);
+	int r = 0;
+
+	if (!s->nolock && !__atomic_load_n(&s->lock_users, __ATOMIC_RELAXED))
+		r = wait_for_lock(s, since);
+	if (r == 0)
+		__atomic_fetch_add(&s->lock_users, 1, __ATOMIC_ACQ_REL);
+	return r;
+}
+
 static int lock_since(struct store *s, uint64_t since)
 {
 	int r = 0;
 
-	if (s->beside) {
+	if (s->beside)
 		gate_enter(writer_gate(s->beside));
-	} else {
-		LOCK_SCOPE(&s->io);
-		if (!s->nolock && s->lock_users == 0)
-			r = wait_for_lock(s, since);
-		if (r < 0)
-			return r;
-		s->lock_users++;
-	}
+	else if (!join_others(s))
+		r = take_lock(s, since);
+	if (r < 0)
+		return r;
 	r = store_unchanged(s);
 	if (r < 0)
 		store_unlock(s);
@@ -179,11 +213,9 @@ int store_lock_first(struct store *s)
 		gate_enter(writer_gate(s->beside));
 		s->commits = writer_commits(s->beside);
 	} else {
-		LOCK_SCOPE(&s->io);
-		r = wait_for_lock(s, now_ms());
+		r = take_lock(s, now_ms());
 		if (r < 0)
 			return r;
-		s->lock_users++;
 	}
 	/* a writer that was waited for has made it what it is now */
 	if (fstat(s->files[0]->fd, &s->files[0]->st) == 0)
@@ -203,8 +235,11 @@ void store_unlock(struct store *s)
 		gate_leave(writer_gate(s->beside));
 		return;
 	}
+	if (leave_others(s))
+		return;
 	LOCK_SCOPE(&s->io);
-	if (--s->lock_users == 0 && !s->nolock)
+	if (__atomic_sub_fetch(&s->lock_users, 1, __ATOMIC_ACQ_REL) == 0 &&
+	    !s->nolock)
 		(void)flock(s->files[0]->fd, LOCK_UN);
 }
 

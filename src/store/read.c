@@ -146,8 +146,9 @@ static int copy_from_chunk(struct dset *d, const struct selection *sel,
 {
 	CLEANUP(blob_unrefp) struct blob *chunk = NULL;
 	struct box b = { .rank = d->info.rank, .size = d->type->size };
-	int64_t stride = d->type->size, from = 0, to = 0;
+	int64_t stride = d->type->size, from = 0, last = 0, to = 0;
 	uint64_t scaled[DT_MAX_RANK];
+	const uint8_t *src;
 	int r;
 
 	for (unsigned i = b.rank; i-- > 0;) {
@@ -161,10 +162,12 @@ static int copy_from_chunk(struct dset *d, const struct selection *sel,
 		b.src[i] = stride * (int64_t)step;
 		b.dst[i] = sel->stride[i];
 		from += stride * (int64_t)in;
+		last += b.src[i] * (int64_t)(b.count[i] - 1);
 		to += sel->stride[i] * (int64_t)k[i];
 		stride *= (int64_t)chunk_dim(d, scaled, i);
 	}
-	r = chunk_get(d, scaled, &chunk);
+	r = part_get(d, scaled, (uint64_t)from,
+		     (uint64_t)(from + last) + d->type->size, &chunk, &src);
 	if (r < 0)
 		return r;
 	if (!chunk) {
@@ -173,7 +176,7 @@ static int copy_from_chunk(struct dset *d, const struct selection *sel,
 		return 0;
 	}
 	merge_box(&b);
-	copy_box(&b, 0, chunk->data + from, buf + to);
+	copy_box(&b, 0, src, buf + to);
 	return 0;
 }
 
@@ -456,25 +459,27 @@ static int borrow_chunk(struct dset *d, const struct selection *sel,
 {
 	struct span sp = { 0 };
 	struct blob *chunk = NULL;
-	int64_t stride = d->type->size, at = 0;
-	int r = chunk_get(d, scaled, &chunk);
+	int64_t stride = d->type->size, from = 0, last = 0;
+	int r;
 
+	for (unsigned i = d->info.rank; i-- > 0;) {
+		sp.stride[i] = stride;
+		from += stride *
+			(int64_t)(sel->start[i] - scaled[i] * d->info.chunk[i]);
+		last += stride * (int64_t)(sel->count[i] - 1);
+		stride *= (int64_t)chunk_dim(d, scaled, i);
+	}
+	r = part_get(d, scaled, (uint64_t)from,
+		     (uint64_t)(from + last) + d->type->size, &chunk, &sp.base);
 	if (r < 0)
 		return r;
 	if (!chunk) { /* strides of 0: the one fill value everywhere */
+		memset(&sp, 0, sizeof(sp));
 		sp.owner = blob_ref(d->fill);
 		sp.base = d->fill->data;
-		*ret_span = sp;
-		return 0;
+	} else {
+		sp.owner = chunk;
 	}
-	for (unsigned i = d->info.rank; i-- > 0;) {
-		sp.stride[i] = stride;
-		at += stride *
-		      (int64_t)(sel->start[i] - scaled[i] * d->info.chunk[i]);
-		stride *= (int64_t)chunk_dim(d, scaled, i);
-	}
-	sp.owner = chunk;
-	sp.base = chunk->data + at;
 	*ret_span = sp;
 	return 0;
 }

@@ -179,9 +179,13 @@ int store_open(const char *path, const struct store_options *opts,
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_init(&s->io, NULL);
+	pthread_mutex_init(&s->ahead.lock, NULL);
+	pthread_cond_init(&s->ahead.over, NULL);
 	s->external = opts->external;
 	s->beside = opts->beside;
 	s->cache = opts->cache;
+	s->points = opts->points;
+	s->pool = opts->pool;
 	s->faults = opts->faults;
 	s->lock_wait_ms = opts->lock_wait_ms ? opts->lock_wait_ms : 10000;
 	s->names_max = STORE_MAX_NAMES;
@@ -211,6 +215,11 @@ int store_open(const char *path, const struct store_options *opts,
 		*ret_why = TAKE(reason);
 		return r;
 	}
+	if (!s->swmr) { /* whose writer may move a chunk */
+		r = places_new(&s->places);
+		if (r < 0)
+			return r;
+	}
 	set_warning(s);
 	*ret_store = TAKE(s);
 	return 0;
@@ -220,6 +229,7 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	ahead_wait(s);
 	pthread_mutex_lock(&store_h5);
 	if (s->file >= 0) { /* closed even when FILE is stale: no guard */
 		H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -237,7 +247,10 @@ void store_close(struct store *s)
 		free(s->files[i]);
 	}
 	names_free(s->names);
+	places_free(s->places);
 	pthread_mutex_destroy(&s->io);
+	pthread_mutex_destroy(&s->ahead.lock);
+	pthread_cond_destroy(&s->ahead.over);
 	free(s->warning);
 	free(s->path);
 	free(s->dir);
@@ -298,12 +311,9 @@ bool store_is_swmr(const struct store *s)
 
 void store_get_stats(struct store *s, struct store_stats *ret_stats)
 {
-	ret_stats->bytes_read =
-		__atomic_load_n(&s->stats.bytes_read, __ATOMIC_RELAXED);
-	ret_stats->chunks_decoded =
-		__atomic_load_n(&s->stats.chunks_decoded, __ATOMIC_RELAXED);
-	ret_stats->lib_reads =
-		__atomic_load_n(&s->stats.lib_reads, __ATOMIC_RELAXED);
-	ret_stats->locates =
-		__atomic_load_n(&s->stats.locates, __ATOMIC_RELAXED);
+	const uint64_t *from = (const uint64_t *)&s->stats;
+	uint64_t *to = (uint64_t *)ret_stats;
+
+	for (size_t i = 0; i < sizeof(s->stats) / sizeof(*from); i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }

@@ -60,11 +60,20 @@ struct store {
 
 	pthread_mutex_t io;  /* what follows, and files[] */
 	bool nolock;	     /* the file system has no locks */
-	unsigned lock_users; /* who hold the shared lock on FILE */
+	unsigned lock_users; /* atomic; who hold the shared lock on FILE */
 	uint64_t
 		gave_up_ms; /* when a wait for a writer ended in vain; 0: none */
 	unsigned nfiles;    /* atomic; grows once files[] is written */
 	struct store_file *files[STORE_MAX_FILES];
+
+	struct points *points;
+	struct pool *pool;
+	struct places *places; /* NULL: none */
+	struct { /* chunks that are being decoded ahead */
+		pthread_mutex_t lock;
+		pthread_cond_t over;
+		unsigned running; /* or queued */
+	} ahead;
 
 	struct store_stats stats; /* atomic */
 };
@@ -276,6 +285,25 @@ struct segment { /* of external raw storage */
 	unsigned file;
 	uint64_t offset, size;
 };
+struct parts { /* how its chunks are entered in the middle */
+	bool possible;
+	unsigned deflate; /* which filter makes the stream, */
+	uint64_t stream;  /* of how many bytes */
+	unsigned unit;	  /* shuffled in units of so many; 1: not */
+	size_t every;	  /* bytes of the stream between two points */
+};
+#define ORDER_READERS 8
+struct order { /* who reads it in order, and where; see ahead.c */
+	pthread_mutex_t lock;
+	struct reader {
+		uint64_t next;	/* byte, in the order of the chunks */
+		uint64_t ahead; /* chunks before this one were begun */
+		uint64_t last;	/* when, counted in reads */
+		unsigned score; /* how often it went on where it was */
+	} readers[ORDER_READERS];
+	uint64_t reads;
+	unsigned max_ahead; /* chunks; never changes */
+};
 struct dset {
 	int refs;
 	struct store *store;
@@ -295,6 +323,8 @@ struct dset {
 	unsigned nsegments;
 	struct segment *segments; /* EXTERNAL */
 	struct blob *fill;	  /* one element, in memory form */
+	struct parts parts;
+	struct order order;
 	/* under store_h5: */
 	int slot; /* -1: not open */
 	hid_t hid, mtype;
@@ -306,9 +336,52 @@ int dset_describe(hid_t set, struct dset *d);
 int dset_hid(struct dset *d, hid_t *ret_hid, hid_t *ret_mtype);
 /* Bytes of a chunk as it is stored; 0: it is not allocated. Under the guard. */
 int chunk_stored_size(hid_t set, const hsize_t *offset, uint64_t *ret_size);
-/* Decoded chunk in memory form, with dims as chunk_dim() says; *ret_blob NULL:
- * not allocated, all fill. */
-int chunk_get(struct dset *d, const uint64_t *scaled, struct blob **ret_blob);
+/* Where a chunk lies in one of the store's files, as it is stored. */
+struct location {
+	bool allocated;
+	unsigned file, mask;
+	uint64_t addr, size;
+};
+/* ---- places.c ---- */
+int places_new(struct places **ret_places);
+void places_free(struct places *p);
+bool places_find(struct places *p, struct cache_key key,
+		 struct location *ret_loc);
+void places_keep(struct places *p, struct cache_key key,
+		 const struct location *loc);
+
+/* ---- chunk.c ---- */
+/* Its bytes, under FILE's lock; behind them as many zeros as inflate.c needs. */
+int chunk_read_located(struct dset *d, const struct location *loc,
+		       struct blob **ret_bytes);
+/* lo counts the chunks in C order. */
+struct cache_key chunk_key(const struct dset *d, const uint64_t *scaled);
+/* Decoded chunk in memory form, with dims as chunk_dim() says; an empty blob: not
+ * allocated, all fill. in_order: whoever reads it reads all of it. */
+int chunk_get(struct dset *d, const uint64_t *scaled, bool in_order,
+	      struct blob **ret_blob);
+
+/* ---- part.c ---- */
+void parts_init(struct dset *d);
+/* Decodes a chunk and keeps where it can be entered. -EAGAIN: decode it as any
+ * other. */
+int part_make(struct dset *d, struct cache_key key, const struct location *loc,
+	      const struct blob *bytes, struct blob **ret_raw);
+/* Bytes [from, to) of a decoded chunk, whole elements; *ret_at is the first of
+ * them. *ret_owner NULL: not allocated. */
+int part_get(struct dset *d, const uint64_t *scaled, uint64_t from, uint64_t to,
+	     struct blob **ret_owner, const uint8_t **ret_at);
+
+/* ---- ahead.c ---- */
+void ahead_init(struct dset *d);
+/* Somebody reads those bytes of a chunk. Is it in order? Then the next chunk is
+ * begun, if there is a worker for it. */
+bool ahead_note(struct dset *d, const uint64_t *scaled, uint64_t from,
+		uint64_t to);
+/* Waits for what was begun. */
+void ahead_wait(struct store *s);
+
+/* ---- dset.c, chunk.c, read.c ---- */
 /* Of a chunk that the library reads only what lies in the extent is kept. */
 static inline uint64_t chunk_dim(const struct dset *d, const uint64_t *scaled,
 				 unsigned i)
