@@ -126,7 +126,7 @@ def h5ls(b):
 def grouped():
     dear = 2
     return Group("group", (
-        Step(h5ls, rounds=dear),
+        Step(h5ls, rounds=dear, needs="h5ls"),
         Step(ls_group("ro", "h5fs"), rounds=dear),
     ), (
         Ratio("13", "first ls of a very big group / h5ls", "h5fs, first",

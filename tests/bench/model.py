@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a bench is made of: scales, groups of steps, ratios, and what was measured."""
+import importlib.util
+import shutil
 import statistics
 from dataclasses import dataclass, field
 
@@ -20,6 +22,7 @@ class Scale:
     arrays: int         # (20,20,5) arrays that are copied in; 0: none
     seconds: float      # that h5py may take for random samples
     beside: bool        # also the figures that have no wanted ratio
+    only_answers: bool = False  # no ratio is judged
 
 
 SCALES = {s.name: s for s in (
@@ -29,7 +32,7 @@ SCALES = {s.name: s for s in (
           1000, 0, 0.7, False),
     # every step once, as a test that the bench and the answers are right
     Scale("check", 1, 256, 128, 2000, 500, 8 << 20, 100, 2000, 130, 4000, 0.2,
-          True),
+          True, True),
 )}
 
 
@@ -58,11 +61,15 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Step:
-    """run(bench) gives figures by name. What is dear, or only told, is run in the
-    first rounds only."""
+    """run(bench) gives figures by name."""
     run: object
-    rounds: int = None
-    beside: bool = False
+    rounds: int = None          # in the first rounds only: what is dear
+    beside: bool = False        # has figures that are only told
+    needs: str = ""             # a program or a Python module
+
+    def possible(self):
+        return not self.needs or bool(shutil.which(self.needs) or
+                                      importlib.util.find_spec(self.needs))
 
 
 @dataclass(frozen=True)

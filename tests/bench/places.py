@@ -47,9 +47,10 @@ class Bench:
     # ---- mounting ----
 
     def drop_caches(self):
-        """Nothing of files and names is in memory, where we may say so."""
+        """Nothing of files and names is in memory, where we may say so. A test
+        leaves them alone."""
         os.sync()
-        if os.geteuid() == 0:
+        if os.geteuid() == 0 and not self.scale.only_answers:
             with open("/proc/sys/vm/drop_caches", "w") as f:
                 f.write("3")
 

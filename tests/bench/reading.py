@@ -104,14 +104,15 @@ FORMS = (
     ("h5fs, one a chunk", one_a_chunk, "ro"),
     ("h5fs, contiguous, default mount", contiguous, ""),
 )
-PEERS = (("squashfuse", squashfuse), ("fuse-zip", fuse_zip),
-         ("bindfs", bindfs))
+PEERS = (("squashfuse", squashfuse, "squashfuse_ll"),
+         ("fuse-zip", fuse_zip, "fuse-zip"), ("bindfs", bindfs, "bindfs"))
 
 
 def random_group():
     steps = [Step(random_files("floor", floor)),
              Step(random_files("folder", folder))]
-    steps += [Step(random_files(name, place)) for name, place in PEERS]
+    steps += [Step(random_files(name, place), needs=program)
+              for name, place, program in PEERS]
     ratios = []
     for name, make, options in FORMS:
         told = not options
@@ -128,7 +129,7 @@ def random_group():
                     "" if told else wanted))
             ratio("4", "first", "null FUSE floor", ("floor",), ">= 0.8")
             ratio("4", "first", "the best of squashfuse, fuse-zip, bindfs",
-                  [p for p, _ in PEERS], "> 1")
+                  [p[0] for p in PEERS], "> 1")
             ratio("5", "second", "ext4 folder", ("folder",), ">= 1.0")
     return Group("random", tuple(steps), tuple(ratios))
 
@@ -183,10 +184,13 @@ def torch_mount(name, make, options):
 def loading():
     classes = "view=classes,classes=numbers"
     return Group("torch", (
-        Step(torch_folder),
-        Step(torch_mount("contiguous", contiguous, "ro," + classes)),
-        Step(torch_mount("gzip", gzip, "ro," + classes), beside=True),
-        Step(torch_mount("default", contiguous, classes), beside=True),
+        Step(torch_folder, needs="torchvision"),
+        Step(torch_mount("contiguous", contiguous, "ro," + classes),
+             needs="torchvision"),
+        Step(torch_mount("gzip", gzip, "ro," + classes), beside=True,
+             needs="torchvision"),
+        Step(torch_mount("default", contiguous, classes), beside=True,
+             needs="torchvision"),
     ), (
         Ratio("7", "ImageFolder and DataLoader, contiguous / ext4 folder",
               "contiguous", ("folder",), ">= 1.5"),
