@@ -22,18 +22,17 @@ class Scale:
     arrays: int         # (20,20,5) arrays that are copied in; 0: none
     seconds: float      # that h5py may take for random samples
     beside: bool        # also the figures that have no wanted ratio
-    only_answers: bool = False  # no ratio is judged
+    drop: bool          # caches, where a row is cold
+    judged: bool        # are ratios
 
-
-SCALES = {s.name: s for s in (
-    Scale("full", 3, 20000, 2048, 1000000, 1000000, 1 << 30, 5000, 1000000,
-          20000, 200000, 2.0, True),
-    Scale("quick", 3, 4000, 512, 100000, 10000, 256 << 20, 1500, 50000,
-          1000, 0, 0.7, False),
-    # every step once, as a test that the bench and the answers are right
-    Scale("check", 1, 256, 128, 2000, 500, 8 << 20, 100, 2000, 130, 4000, 0.2,
-          True, True),
-)}
+# A test that the bench and the answers are right: every step once, very small.
+CHECK = Scale("check", 1, 256, 128, 2000, 500, 8 << 20, 100, 2000, 130, 4000,
+              0.2, beside=True, drop=False, judged=False)
+QUICK = Scale("quick", 3, 4000, 512, 100000, 10000, 256 << 20, 1500, 50000,
+              1000, 0, 0.7, beside=False, drop=False, judged=True)
+FULL = Scale("full", 3, 20000, 2048, 1000000, 1000000, 1 << 30, 5000, 1000000,
+             20000, 200000, 2.0, beside=True, drop=True, judged=True)
+SCALES = {s.name: s for s in (FULL, QUICK, CHECK)}
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ samples a second, and ends with 1 if what it read is not what FILE holds.
 
 usage: readers.py pillow TOP FILE COUNT SEED     decode random PNGs under TOP
        readers.py torch TOP FILE SEED            an epoch of ImageFolder(TOP)
-       readers.py mmap ARRAY FILE SECONDS SEED   random odd rows of an .npy
-       readers.py h5py FILE SECONDS SEED         random samples
+       readers.py mmap ARRAY FILE SEED           all rows of an .npy, in random order
+       readers.py h5py FILE SECONDS SEED         random samples, for so long
        readers.py order FILE                     all samples, one after another
 """
 import random
@@ -79,34 +79,31 @@ def torch(top, file, seed):
     return n / took
 
 
-def timed(n, take, seconds, seed):
-    """take(i) of random rows for so long; every row at most once."""
-    picks = list(range(n))
+def mmap(array, file, seed):
+    a = np.load(array, mmap_mode="r")
+    picks = list(range(len(a)))
     random.Random(int(seed)).shuffle(picks)
-    done, seen = 0, {}
     start = time.perf_counter()
     for i in picks:
-        pixels = take(i)
-        if done < CHECKED:
-            seen[i] = pixels
-        done += 1
-        if time.perf_counter() - start > float(seconds):
-            break
-    return done / (time.perf_counter() - start), seen
-
-
-def mmap(array, file, seconds, seed):
-    a = np.load(array, mmap_mode="r")
-    rate, seen = timed(len(a) // 2, lambda i: np.array(a[2 * i + 1]), seconds,
-                       seed)
-    check(file, {2 * i + 1: x for i, x in seen.items()})
-    return rate
+        np.array(a[i])
+    took = time.perf_counter() - start
+    check(file, {i: np.array(a[i]) for i in picks[-CHECKED:]})
+    return len(picks) / took
 
 
 def random_h5py(file, seconds, seed):
+    done = 0
     with h5py.File(file) as f:
         d = f["images"]
-        return timed(len(d), lambda i: d[i], seconds, seed)[0]
+        picks = list(range(len(d)))
+        random.Random(int(seed)).shuffle(picks)
+        start = time.perf_counter()
+        for i in picks:
+            d[i]
+            done += 1
+            if time.perf_counter() - start > float(seconds):
+                break
+        return done / (time.perf_counter() - start)
 
 
 def order(file):

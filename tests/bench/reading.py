@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from model import Group, Ratio, Step
-from places import (LIMIT, bring_in, check_samples, check_sizes,
+from places import (LIMIT, bring_in, check_rows, check_samples, check_sizes,
                     daemon_of, memory_of, sample, stored)
 
 MIB = 1 << 20
@@ -232,7 +232,7 @@ def mmap_rows(b):
                         cold=True):
         first_epoch(b, n)
         return {"mmap": b.python("readers.py", "mmap", b.mnt + "/images.npy",
-                                 b.data.gzip(), b.scale.seconds, b.round)}
+                                 b.data.gzip(), b.round)}
 
 
 def h5py_rows(name, make):
@@ -255,7 +255,7 @@ def compressed():
               "h5fs, 64", ("h5py, 64",), ">= 10"),
         Ratio("8", "random 256x256, gzip 4, small cache, later epoch / h5py",
               "h5fs, 256", ("h5py, 256",), ">= 30"),
-        Ratio("11", "np.load(mmap), random rows, gzip 4 / h5py", "mmap",
+        Ratio("11", "np.load(mmap), all rows at random, gzip 4 / h5py", "mmap",
               ("h5py, 64",), ">= 10"),
     ))
 
@@ -267,25 +267,44 @@ def some_cores(count):
     return ",".join(map(str, have[:count])) if len(have) >= count else None
 
 
+def cat_seconds(b, cores, paths):
+    names = b.work + "/names"
+    with open(names, "w") as f:
+        f.writelines(path + "\n" for path in paths)
+    start = time.monotonic()
+    subprocess.run(["taskset", "-c", cores, "xargs", "-d", "\\n", "-a", names,
+                    "cat"], check=True, timeout=LIMIT,
+                   stdout=subprocess.DEVNULL)
+    return time.monotonic() - start
+
+
 def cat_all(name, count, options="ro"):
+    """Of the pictures, and of the array: each by a fresh mount."""
     def run(b):
-        cores = some_cores(count)
+        n, cores = b.scale.samples, some_cores(count)
         if not cores:
             return {}
-        n = b.scale.samples
-        with b.h5fs_mounted(b.data.gzip(), options, cores=cores, cold=True):
-            names = b.work + "/names"
-            with open(names, "w") as f:
-                f.writelines(sample(b.mnt + "/images", i) + "\n"
-                             for i in range(n))
-            start = time.monotonic()
-            subprocess.run(["taskset", "-c", cores, "xargs", "-d", "\\n", "-a",
-                            names, "cat"], check=True, timeout=LIMIT,
-                           stdout=subprocess.DEVNULL)
-            took = time.monotonic() - start
-            check_samples(b.mnt + "/images", b.data.gzip(), b.shuffled(n, 5))
-        return {name: n / took}
+        how = {"cores": cores, "cold": True}
+        with b.h5fs_mounted(b.data.gzip(), options, **how):
+            top = b.mnt + "/images"
+            files = cat_seconds(b, cores, [sample(top, i) for i in range(n)])
+            check_samples(top, b.data.gzip(), b.shuffled(n, 5))
+        with b.h5fs_mounted(b.data.gzip(), options, **how):
+            array = cat_seconds(b, cores, [b.mnt + "/images.npy"])
+            check_rows(b.mnt + "/images.npy", b.data.gzip(), b.shuffled(n, 5))
+        return {f"{name}, files": n / files, f"{name}, array": n / array}
     return run
+
+
+def cat_floor(b):
+    n, figures = b.scale.samples, {}
+    for count in (1, 2):
+        cores = some_cores(count)
+        if cores:
+            with b.null_mounted(n, stored(64), 1, cores=cores):
+                figures[f"floor, {count}"] = n / cat_seconds(
+                    b, cores, [sample(b.mnt + "/images", i) for i in range(n)])
+    return figures
 
 
 def h5py_order(b):
@@ -295,19 +314,24 @@ def h5py_order(b):
 
 
 def in_order():
+    ratios = []
+    for name, core, wanted in (("one core", 1, ">= 2"), ("two cores", 2, ">= 3"),
+                               ("default mount", 2, "")):
+        ratios += [
+            Ratio("9", f"cat of all files, gzip 4, {name} / h5py in order",
+                  f"{name}, files", ("h5py",), wanted),
+            Ratio("9", f"cat of the .npy, gzip 4, {name} / h5py in order",
+                  f"{name}, array", ("h5py",), wanted)]
+    ratios += [Ratio("9", f"null FUSE floor, cat of all files, {name} / h5py "
+                     "in order", f"floor, {k}", ("h5py",))
+               for k, name in ((1, "one core"), (2, "two cores"))]
     return Group("order", (
         Step(cat_all("one core", 1)),
         Step(cat_all("two cores", 2)),
-        Step(cat_all("default", 2, ""), beside=True),
+        Step(cat_all("default mount", 2, ""), beside=True),
+        Step(cat_floor),
         Step(h5py_order),
-    ), (
-        Ratio("9", "cat of all, gzip 4, one core / h5py in order", "one core",
-              ("h5py",), ">= 2"),
-        Ratio("9", "cat of all, gzip 4, two cores / h5py in order",
-              "two cores", ("h5py",), ">= 3"),
-        Ratio("9", "cat of all, two cores, default mount / h5py in order",
-              "default", ("h5py",)),
-    ))
+    ), tuple(ratios))
 
 
 # ---- 10: one array in order ----
@@ -326,7 +350,8 @@ def array(name, options):
         with b.h5fs_mounted(b.data.array(), options, cold=True):
             path = b.mnt + "/images.npy"
             figures = {name: b.read([path], 1, b.scale.array + HEADER)["bytes"]}
-            b.python("readers.py", "mmap", path, b.data.array(), 0.01, b.round)
+            check_rows(path, b.data.array(),
+                       b.shuffled(b.scale.array >> 20, 3))
         return figures
     return run
 
