@@ -257,8 +257,8 @@ def dataset_each(b):
 
 def small_arrays():
     return Group("arrays", (
-        Step(copy_arrays, rounds=2, beside=True),
-        Step(dataset_each, rounds=2, beside=True),
+        Step(copy_arrays, rounds={"full": 2}, beside=True),
+        Step(dataset_each, rounds={"full": 2}, beside=True),
     ), (
         Ratio("A4", "arrays as .npy batches / h5py, a dataset each", "batches",
               ("each",)),

@@ -64,11 +64,11 @@ def in_turn(steps, number):
 
 def run_round(b, groups, figures, failed):
     for group in groups:
-        steps = [s for s in group.steps if s.possible()
-                 and (b.scale.beside or not s.beside)
-                 and (s.rounds is None or b.round < s.rounds)]
+        steps = [s for s in group.steps if s.is_due(b.scale, b.round)]
+        if not steps:
+            continue
         start = time.monotonic()
-        for step in in_turn(steps, b.round) if steps else ():
+        for step in in_turn(steps, b.round):
             try:
                 figures.add(group.name, b.round, step.run(b))
             except (Wrong, OSError, subprocess.SubprocessError) as e:

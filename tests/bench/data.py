@@ -44,9 +44,9 @@ def blocks(n, side):
 
 
 def save_block(job):
-    start, first, n = job
+    start, first, n, how = job
     for k, picture in enumerate(pictures(first, n, 64)):
-        Image.fromarray(picture).save(f"{start}{first + k:06d}.png")
+        Image.fromarray(picture).save(f"{start}{first + k:06d}.png", **how)
 
 
 def label(i):
@@ -98,26 +98,33 @@ class Data:
                            chunks=(CHUNK, 256, 256, 3), compression="gzip",
                            compression_opts=4)
 
-    def folder(self):
-        """A file each, as Pillow writes them."""
+    def files(self, name, **how):
         n = self.scale.samples
 
         def make(path):
             os.mkdir(path)
-            jobs = [(path + "/", i, min(BLOCK, n - i)) for i in range(0, n, BLOCK)]
+            jobs = [(path + "/", i, min(BLOCK, n - i), how)
+                    for i in range(0, n, BLOCK)]
             with multiprocessing.Pool() as pool:
                 pool.map(save_block, jobs)
-        return self.made(f"png-{n}", make)
+        return self.made(f"{name}-{n}", make)
+
+    def folder(self):
+        """The same files that a mount shows."""
+        return self.files("stored", compress_level=0)
+
+    def pillow_folder(self):
+        return self.files("pillow")
 
     def class_folders(self):
-        """The same files, as hard links in class folders."""
+        """Pillow's files, as hard links in class folders."""
         def make(path):
             for c in range(CLASSES):
                 os.makedirs(f"{path}/{c}")
             for name in os.listdir(source):
                 c = label(int(name.split(".")[0]))
                 os.link(f"{source}/{name}", f"{path}/{c}/{name}")
-        source = self.folder()
+        source = self.pillow_folder()
         return self.made(f"classes-{self.scale.samples}", make)
 
     def squashfs(self):
@@ -127,14 +134,14 @@ class Data:
                             "-noF", "-noX", "-no-fragments", "-quiet",
                             "-no-progress"], check=True,
                            stdout=subprocess.DEVNULL)
-        return self.made(f"png-{self.scale.samples}.squashfs", make)
+        return self.made(f"stored-{self.scale.samples}.squashfs", make)
 
     def zip(self):
         """Stored, for the same reason."""
         def make(path):
             subprocess.run(["zip", "-q0r", path, "."], cwd=self.folder(),
                            check=True)
-        return self.made(f"png-{self.scale.samples}.zip", make)
+        return self.made(f"stored-{self.scale.samples}.zip", make)
 
     # ---- many ----
 
@@ -209,5 +216,5 @@ class Data:
             with open(path + "/rows", "wb") as rows:
                 for first, x in blocks(n, 64):
                     rows.write(x.tobytes())
-                    save_block((path + "/png/new", first, len(x)))
+                    save_block((path + "/png/new", first, len(x), {}))
         return self.made(f"append-{n}", make)

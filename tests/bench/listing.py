@@ -90,7 +90,7 @@ def lists():
     ratios = []
     for name, options, beside in MODES:
         steps.append(Step(list_all(name, listed(options)),
-                          rounds=1 if beside else None, beside=beside))
+                          rounds={"full": 1} if beside else None, beside=beside))
         for row, command, _, wanted in LISTINGS:
             what = " ".join(command)
             ratios.append(Ratio(
@@ -124,7 +124,7 @@ def h5ls(b):
 
 
 def grouped():
-    dear = 2
+    dear = {"full": 1}
     return Group("group", (
         Step(h5ls, rounds=dear, needs="h5ls"),
         Step(ls_group("ro", "h5fs"), rounds=dear),

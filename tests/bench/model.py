@@ -29,7 +29,7 @@ class Scale:
 CHECK = Scale("check", 1, 256, 128, 2000, 500, 8 << 20, 100, 2000, 130, 4000,
               0.2, beside=True, drop=False, judged=False)
 QUICK = Scale("quick", 3, 4000, 512, 100000, 10000, 256 << 20, 1500, 50000,
-              1000, 0, 0.7, beside=False, drop=False, judged=True)
+              2000, 0, 0.7, beside=False, drop=False, judged=True)
 FULL = Scale("full", 3, 20000, 2048, 1000000, 1000000, 1 << 30, 5000, 1000000,
              20000, 200000, 2.0, beside=True, drop=True, judged=True)
 SCALES = {s.name: s for s in (FULL, QUICK, CHECK)}
@@ -62,9 +62,14 @@ class Ratio:
 class Step:
     """run(bench) gives figures by name."""
     run: object
-    rounds: int = None          # in the first rounds only: what is dear
+    rounds: dict = None         # by scale, of what is dear: in the first ones only
     beside: bool = False        # has figures that are only told
     needs: str = ""             # a program or a Python module
+
+    def is_due(self, scale, number):
+        most = (self.rounds or {}).get(scale.name, scale.rounds)
+        return (self.possible() and number < most and
+                (scale.beside or not self.beside))
 
     def possible(self):
         return not self.needs or bool(shutil.which(self.needs) or

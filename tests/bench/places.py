@@ -63,7 +63,10 @@ class Bench:
             bring_in(backing)
         if cores:
             command = ("taskset", "-c", cores) + command
-        self.running = p = subprocess.Popen([*command, self.mnt])
+        # h5fs is a session of its own anyhow, and the kernel shares cores between
+        # sessions
+        self.running = p = subprocess.Popen([*command, self.mnt],
+                                            start_new_session=True)
         try:
             wait_mounted(p, self.mnt)
             yield p
