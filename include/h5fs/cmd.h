@@ -114,6 +114,10 @@ int channel_send(int sock, enum channel_kind kind, const char *text, int fd);
 int channel_recv(int sock, enum channel_kind *ret_kind, struct strbuf *text,
 		 int *ret_fd);
 
+/* ---- mount.c ---- */
+/* Is FILE (a path without links) mounted somewhere that this process can see? */
+bool is_mounted_file(const char *file);
+
 /* ---- supervise.c, daemon.c ---- */
 struct mount_job {
 	struct cmd_options *options;

@@ -30,6 +30,9 @@ int fs_mount_new(const char *file, const char *dir, bool read_only,
 /* Unmounts if it is still mounted; a mount that somebody else has put in its
  * place is left alone. -EBUSY: it is in use, unless `lazily`. */
 int fs_mount_end(struct fs_mount *m, bool lazily);
+/* The daemon is dead, but the descriptor is not closed: whoever waits for an answer
+ * gets ENOTCONN. */
+void fs_mount_abort(struct fs_mount *m);
 void fs_mount_free(struct fs_mount *m); /* does not unmount */
 DEFINE_CLEANUP(struct fs_mount *, fs_mount_free)
 

@@ -142,7 +142,8 @@ struct stage_options {
 	struct faults *faults;
 };
 /* Reads back what is there. w: the writer of FILE, whose tag says what of a
- * commit that was interrupted is in FILE. *ret_why as in store_open(). */
+ * commit that was interrupted is in FILE; it outlives the stage. *ret_why as in
+ * store_open(). */
 int stage_open(struct writer *w, const struct stage_options *o,
 	       struct stage **ret_stage, char **ret_why);
 void stage_close(struct stage *s);
@@ -181,7 +182,8 @@ struct stage_place {
  * new row; also (label, name) the others in values[1..], which do not replace
  * what the row has. A file that is there under the same dir and name is replaced.
  * -EINVAL: several rows wait for it (refusal). *ret_row: its number, ascending in
- * the order of close(). */
+ * the order of close(). -EINVAL without a refusal: a value has not the length that
+ * its member wants; -EBUSY: the file is being committed. */
 int stage_put(struct stage *s, const struct stage_set *set,
 	      const struct stage_place *place, const struct stage_value *values,
 	      size_t nvalues, uint64_t *ret_row, struct refusal *f);
@@ -191,8 +193,9 @@ int stage_put_batch(struct stage *s, const struct stage_set *set,
 		    const struct stage_place *place, unsigned member,
 		    const void *bytes, size_t row_bytes, uint64_t nrows,
 		    uint64_t *ret_row, struct refusal *f);
-/* A member's value of a row that is staged (of all rows of a batch when the value
- * has their number of rows). */
+/* A member's value of a row that is staged. Of a batch: a value for each row, or
+ * one for all; of texts (VLSTR) each with its NUL, or one without any. -EINVAL: of
+ * another length; -EBUSY: it is being committed, or was in part. */
 int stage_set_value(struct stage *s, uint64_t row, const struct stage_set *set,
 		    const struct stage_value *value);
 
@@ -231,8 +234,11 @@ bool stage_is_empty(struct stage *s); /* nothing at all */
 /* Removes a file: its value, and its row (or batch) once no file is left of it.
  * -EBUSY: it is being committed. */
 int stage_drop(struct stage *s, const char *dir, const char *name);
-/* Another name, directory or class; labels[]: new values that go with it. A file
- * of that name is replaced. */
+/* Another name, directory or class; values[]: new ones that go with it, which
+ * replace those of its own row. It joins the row that waits for it there; else its
+ * row goes along where it has no other file, or only the class changes; else it
+ * is a new row. A file of that name is replaced. -EXDEV: of another set. The
+ * member stays: whoever moves it to another puts it anew. */
 int stage_move(struct stage *s, const char *dir, const char *name,
 	       const struct stage_set *set, const struct stage_place *to,
 	       const struct stage_value *values, size_t nvalues,
@@ -256,7 +262,9 @@ struct stage_done {
 	char *set;
 	uint64_t first; /* index of the first one */
 	uint64_t count;
-	char **dirs;  /* of each row, of each of its files: nfiles in all */
+	/* Of each row each of its files, nfiles in all. A batch has the index of
+	 * its first; one that went in part is told too, and still there. */
+	char **dirs;
 	char **names;
 	uint64_t *rows; /* their index in FILE */
 	size_t nfiles;
@@ -266,16 +274,17 @@ struct stage_result {
 	struct stage_done *sets;
 };
 void stage_result_done(struct stage_result *r);
-/* Keys of the sets that have rows staged, and of those that have a row to commit
- * now; stage_names_done(). */
+/* Keys of the sets that have rows staged; stage_names_done(). */
 int stage_sets(struct stage *s, struct stage_names *ret_keys);
 /* One transaction over all sets given. 0 also when there was nothing to do. On an
- * error all stay staged; *ret_why is one line for people. */
+ * error all stay staged; *ret_why is one line for people. A row whose values have
+ * not the length that the dataset wants now is told as a fault, and left. */
 int stage_commit(struct stage *s, struct writer *w, const struct stage_set *sets,
 		 size_t nsets, const struct stage_attr *attrs, size_t nattrs,
 		 enum stage_commit_kind kind, struct stage_result *ret_result,
 		 char **ret_why);
-/* Drops staged rows and files below dir (NULL: everything); name NULL: all in it. */
+/* Drops staged rows, with all their files, and pending objects below dir (NULL:
+ * everything); name NULL: all in it. Counts both. What is being committed stays. */
 int stage_discard(struct stage *s, const char *dir, const char *name,
 		  uint64_t *ret_rows);
 
@@ -286,11 +295,13 @@ struct stage_waiting {
 };
 struct stage_status {
 	uint64_t rows, waiting, bytes; /* staged; of them not complete; in the log */
-	int64_t idle_ms;	       /* since the last close(); -1: never */
+	int64_t idle_ms; /* since the last close(), or what was staged was read
+			  * back; -1: never */
 	/* Is there a set whose complete rows fill a chunk beyond what FILE holds? As
 	 * of the sets that were last given to stage_put(). */
 	bool chunk_full;
 	uint64_t complete;	       /* rows that could be committed */
+	uint64_t pending;	       /* directories that end in .part */
 	size_t nlist;		       /* at most 100 of those that wait */
 	struct stage_waiting *list;
 };
@@ -326,11 +337,14 @@ int tree_read(struct stage *s, const char *path, struct blob **ret_bytes,
 	      bool *ret_image);
 int tree_list(struct stage *s, const char *path, const char *after, size_t max,
 	      struct stage_names *ret_names);
+/* Is there a pending directory in, or below, a directory of FILE? */
+bool tree_is_below(struct stage *s, const char *dir);
 /* Within pending directories, or of a whole one to another pending name. */
 int tree_move(struct stage *s, const char *from, const char *to);
 int tree_remove(struct stage *s, const char *path); /* -ENOTEMPTY */
 /* All below `path` becomes the group `to` of FILE (an HDF5 path), one
- * transaction. */
+ * transaction. Names lose their .npy, images their suffix; a link's target, from
+ * the directory that the link is in, becomes a path in FILE. */
 int tree_publish(struct stage *s, struct writer *w, const char *path,
 		 const char *to, char **ret_why);
 /* One object at once, without a stage: what accept_dataset() gave, as HDF5 path;

@@ -201,6 +201,9 @@ int dset_read(struct dset *d, const uint64_t *start, const uint64_t *count,
  * but fill value; otherwise it is put together in a fresh blob. */
 int dset_borrow(struct dset *d, const uint64_t *start, const uint64_t *count,
 		struct span *ret_span);
+/* n elements in C order from the first-th on, where they are stored in that order:
+ * -EOPNOTSUPP where they are not, and dset_read() is to be asked. */
+int dset_read_run(struct dset *d, uint64_t first, uint64_t n, void *buf);
 /* Any type; what elements point to belongs to the array, whose shape is count. */
 int dset_read_cells(struct dset *d, const uint64_t *start,
 		    const uint64_t *count, struct array **ret_array);

@@ -96,7 +96,7 @@ static void print_waiting(const json_t *list)
 int ask_staged(const char *dir)
 {
 	const json_t *staged;
-	json_int_t rows, waiting;
+	json_int_t rows, waiting, pending;
 	json_t *status;
 
 	if (ask_status(dir, &status, NULL))
@@ -104,9 +104,15 @@ int ask_staged(const char *dir)
 	staged = json_object_get(status, "staged");
 	rows = json_integer_value(json_object_get(staged, "rows"));
 	waiting = json_integer_value(json_object_get(staged, "waiting"));
-	if (rows == 0)
+	pending = json_integer_value(
+		json_object_get(staged, "pending_directories"));
+	if (rows == 0 && pending == 0)
 		puts("nothing is staged");
-	else
+	if (pending)
+		printf("directories that wait to be renamed: %" JSON_INTEGER_FORMAT
+		       "\n",
+		       pending);
+	if (rows)
 		printf("rows still staged: %" JSON_INTEGER_FORMAT
 		       "; of them waiting: %" JSON_INTEGER_FORMAT "\n",
 		       rows, waiting);
@@ -129,8 +135,8 @@ static int commit_failed(const char *dir, int r)
 	why = json_string_value(json_object_get(
 		json_object_get(status, "staged"), "last_commit_error"));
 	file = json_string_value(json_object_get(status, "file"));
-	exit_status = cmd_fail(why && file ? file : dir,
-			       why ? why : strerror(-r));
+	exit_status =
+		cmd_fail(why && file ? file : dir, why ? why : strerror(-r));
 	json_decref(status);
 	return exit_status;
 }

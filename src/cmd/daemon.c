@@ -75,11 +75,28 @@ static void on_ending(void *arg)
 	(void)channel_send(s->sock, CHANNEL_ENDING, NULL, -1);
 }
 
+#define LAST_COMMIT_MS 10000
+#define LOOK_AGAIN_MS 50
+
+/* One that is not mounted any more has its last commit to do. */
+static int other_writer(const char *file)
+{
+	int pid = 0;
+
+	for (int ms = 0; ms < LAST_COMMIT_MS; ms += LOOK_AGAIN_MS) {
+		pid = store_writer_of(file);
+		if (pid <= 0 || is_mounted_file(file))
+			break;
+		usleep(LOOK_AGAIN_MS * 1000);
+	}
+	return pid;
+}
+
 /* One mount at a time may write. Once confined this process can not see which
  * other it is. */
 static int refuse_second(struct served *s)
 {
-	int pid = store_writer_of(s->job->file);
+	int pid = other_writer(s->job->file);
 	char text[128];
 
 	if (pid <= 0)
@@ -102,7 +119,7 @@ static int open_file(struct served *s, struct ns **ret_ns)
 		recover_apart(s->job->file, s->job->shown, o);
 	else if (refuse_second(s) < 0)
 		return -EBUSY;
-	/* the confined can make no file */
+	/* the confined can make no file without a name */
 	scratch_open(o);
 	if (s->job->options->sandbox)
 		sandbox_enter(s->job->file, o);

@@ -24,24 +24,54 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
+/* What a line of mountinfo is about; source is "" where it is none of ours. */
+static bool next_mount(FILE *f, char **point, char **source)
+{
+	CLEANUP(freep) char *line = NULL;
+	size_t cap = 0;
+
+	free(*point);
+	free(*source);
+	*point = *source = NULL;
+	while (!*point && getline(&line, &cap, f) > 0) {
+		const char *type = strstr(line, " - ");
+
+		if (sscanf(line, "%*s %*s %*s %*s %ms", point) != 1)
+			continue;
+		if (!type || sscanf(type, " - fuse.h5fs %ms", source) != 1)
+			*source = strdup("");
+		unescape(*point);
+		if (*source)
+			unescape(*source);
+	}
+	return *point && *source;
+}
+
 /* The mount there is, alive or dead; asks nothing of it. */
 static bool is_h5fs_mount(const char *dir)
 {
-	CLEANUP(freep) char *line = NULL;
+	CLEANUP(freep) char *point = NULL;
+	CLEANUP(freep) char *source = NULL;
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	bool found = false;
-	size_t cap = 0;
 
-	while (f && getline(&line, &cap, f) > 0) {
-		CLEANUP(freep) char *point = NULL;
-		const char *type = strstr(line, " - ");
-
-		if (sscanf(line, "%*s %*s %*s %*s %ms", &point) != 1)
-			continue;
-		unescape(point);
+	while (f && next_mount(f, &point, &source))
 		if (strcmp(point, dir) == 0)
-			found = type && strncmp(type, " - fuse.h5fs ", 13) == 0;
-	}
+			found = *source != '\0';
+	if (f)
+		fclose(f);
+	return found;
+}
+
+bool is_mounted_file(const char *file)
+{
+	CLEANUP(freep) char *point = NULL;
+	CLEANUP(freep) char *source = NULL;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	bool found = false;
+
+	while (f && next_mount(f, &point, &source))
+		found = found || strcmp(source, file) == 0;
 	if (f)
 		fclose(f);
 	return found;

@@ -187,6 +187,27 @@ static void on_signal(struct supervisor *s)
 	end(s);
 }
 
+/* Has the daemon died, while a thread of it waits in the kernel? One that tells of
+ * a changed name waits for whoever is in that directory, and they for the daemon:
+ * nobody would end, and the daemon's end would not be told. */
+static bool has_died(pid_t daemon)
+{
+	char path[40], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)daemon);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	/* the name is in brackets, and it is ours: no bracket in it */
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	fclose(f);
+	return state == 'Z';
+}
+
+#define CHECK_MS 1000
+
 /* Until the daemon has ended; its wait status. */
 static int watch(struct supervisor *s)
 {
@@ -201,11 +222,13 @@ static int watch(struct supervisor *s)
 			{ .fd = caller ? s->report : -1 },
 		};
 		bool wait = s->state != ENDING || s->commits;
-		int n = poll(fds, 3, wait ? -1 : 100);
+		int n = poll(fds, 3, wait ? CHECK_MS : 100);
 
 		limit = s->writes ? KILL_WRITER_AFTER_MS : KILL_AFTER_MS;
-		if (n == 0 && (waited += 100) >= limit)
+		if (n == 0 && !wait && (waited += 100) >= limit)
 			kill(s->daemon, SIGKILL);
+		if (n == 0 && s->mount && has_died(s->daemon))
+			fs_mount_abort(s->mount);
 		if (n <= 0)
 			continue;
 		if (fds[0].revents)

@@ -221,6 +221,25 @@ int fs_mount_end(struct fs_mount *m, bool lazily)
 	return errno == EINVAL ? 0 : -errno; /* EINVAL: no longer a mount */
 }
 
+/* By the kernel's control files, if they are there; else as root. */
+void fs_mount_abort(struct fs_mount *m)
+{
+	CLEANUP(fd_closep) int dir = open(m->dir, O_PATH | O_CLOEXEC);
+	CLEANUP(fd_closep) int control = -1;
+	struct statx stx;
+	char path[64];
+	int64_t id;
+
+	if (dir < 0 || mount_id(m->dir, &id) < 0 || id != m->id ||
+	    statx(dir, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &stx) < 0)
+		return;
+	snprintf(path, sizeof(path), "/sys/fs/fuse/connections/%u/abort",
+		 stx.stx_dev_minor);
+	control = open(path, O_WRONLY | O_CLOEXEC);
+	if (control < 0 || write(control, "1", 1) != 1)
+		(void)umount2(m->dir, UMOUNT_NOFOLLOW | MNT_FORCE);
+}
+
 void fs_mount_free(struct fs_mount *m)
 {
 	if (!m)

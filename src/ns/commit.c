@@ -37,6 +37,21 @@ void ns_changed(struct ns *ns, uint64_t ino)
 	ns_changed_name(ns, ino, NULL);
 }
 
+/* Slices of it and queries: what is staged does not last in the kernel. */
+static void slices_changed(struct ns *ns, const struct object *o)
+{
+	pthread_rwlock_rdlock(&ns->tables);
+	for (uint32_t i = 0; o->ephemerals && i < ns->neph; i++) {
+		const struct ephemeral *e = &ns->eph[i];
+		struct node n = { NODE_EPHEMERAL + i, e->view, 0 };
+
+		if (e->object && e->object->number == o->number &&
+		    (e->view == V_SLICE || e->view == V_QUERY))
+			ns_changed(ns, node_ino(n));
+	}
+	pthread_rwlock_unlock(&ns->tables);
+}
+
 void ns_changed_object(struct ns *ns, const struct object *o)
 {
 	/* the root's own nodes have the number 0 */
@@ -46,23 +61,7 @@ void ns_changed_object(struct ns *ns, const struct object *o)
 		if (view != V_SAMPLE && view != V_CLASS && view != V_LINK)
 			ns_changed(ns, node_ino((struct node){
 					       number, (uint8_t)view, 0 }));
-	if (!o->ephemerals)
-		return;
-	for (uint32_t i = 0;; i++) {
-		struct node n = { NODE_EPHEMERAL + i, 0, 0 };
-		bool end, mine;
-
-		pthread_rwlock_rdlock(&ns->tables);
-		end = i >= ns->neph;
-		mine = !end && ns->eph[i].object &&
-		       ns->eph[i].object->number == o->number;
-		n.view = mine ? ns->eph[i].view : 0;
-		pthread_rwlock_unlock(&ns->tables);
-		if (end)
-			return;
-		if (mine)
-			ns_changed(ns, node_ino(n));
-	}
+	slices_changed(ns, o);
 }
 
 void ns_tell(struct ns *ns)
@@ -248,6 +247,8 @@ struct batch {
 	struct set_desc *descs;
 	struct stage_set *sets;
 	struct set_attrs attrs;
+	int refused; /* what the first set came to that FILE no longer takes, */
+	char *why;   /* and the reason */
 };
 
 static void batch_done(struct batch *b)
@@ -256,7 +257,18 @@ static void batch_done(struct batch *b)
 		set_desc_done(&b->descs[i]);
 	free(b->descs);
 	free(b->sets);
+	free(b->why);
 	set_attrs_done(&b->attrs);
+}
+
+static void batch_refuse(struct ns *ns, struct batch *b, const char *key,
+			 struct refusal *f, int r)
+{
+	if (!b->refused) {
+		b->refused = r;
+		b->why = strdup(f->reason ? f->reason : strerror(-r));
+	}
+	(void)ns_refuse(ns, key, f, r);
 }
 
 /* What FILE no longer takes stays staged, and is told; the rest goes on. */
@@ -276,7 +288,7 @@ static int batch_fill(struct ns *ns, const struct stage_names *keys,
 		else if (r == -ENOMEM || r == -ESTALE)
 			return r;
 		else
-			(void)ns_refuse(ns, keys->names[i], &f, r);
+			batch_refuse(ns, b, keys->names[i], &f, r);
 	}
 	for (size_t i = 0; i < b->n; i++) {
 		int r = set_attrs(&b->descs[i], &b->attrs);
@@ -298,7 +310,10 @@ static void tell_changed(struct ns *ns, const struct batch *b)
 	}
 }
 
-static int commit_once(struct ns *ns, enum stage_commit_kind kind, char **why)
+/* *ret_told: the error is of sets that stay staged; it has been told, and the rest
+ * is committed. */
+static int commit_once(struct ns *ns, enum stage_commit_kind kind, char **why,
+		       bool *ret_told)
 {
 	struct stage_result result = { 0 };
 	struct stage_names keys = { 0 };
@@ -315,9 +330,15 @@ static int commit_once(struct ns *ns, enum stage_commit_kind kind, char **why)
 		write_committed(ns, &result);
 		tell_changed(ns, &b);
 	}
+	*ret_told = r == 0 && b.refused;
+	if (*ret_told) {
+		free(*why);
+		*why = TAKE(b.why);
+	}
+	r = r == 0 ? b.refused : r;
 	batch_done(&b);
 	stage_names_done(&keys);
-	if (r == 0 && result.count) /* the sets' states are let go before */
+	if (result.count) /* the sets' states are let go before */
 		(void)refresh_now(ns);
 	stage_result_done(&result);
 	return r;
@@ -352,6 +373,7 @@ int ns_commit(struct ns *ns, enum ns_commit_why why)
 	CLEANUP(freep) char *text = NULL;
 	enum stage_commit_kind kind;
 	unsigned tries = 0;
+	bool is_told;
 	int r;
 
 	if (!ns->stage)
@@ -367,11 +389,11 @@ int ns_commit(struct ns *ns, enum ns_commit_why why)
 		if (!is_due(ns, why, &kind))
 			return 0;
 		do
-			r = commit_once(ns, kind, &text);
+			r = commit_once(ns, kind, &text, &is_told);
 		while (ns_again(ns, r, &tries));
 		ns->next_commit_ms = now_ms() + (r < 0 ? RETRY_MS : 0);
 	}
-	if (r < 0)
+	if (r < 0 && !is_told)
 		tell_failure(ns, ns->file, text, r);
 	keep_why(ns, text, r);
 	ns_tell(ns);

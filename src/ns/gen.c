@@ -327,6 +327,7 @@ static int open_next(struct ns *ns)
 		log_debug("%s: %s", ns->file, why ? why : strerror(-r));
 		return r;
 	}
+	sets_forget(ns); /* they would hold the old generation */
 	if (own)
 		return supersede(ns, gen);
 	rownames_forget(ns);

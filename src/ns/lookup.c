@@ -517,12 +517,22 @@ static int find_committed(struct ns *ns, const struct pin *p, const char *name,
 	return -ENOTDIR;
 }
 
+/* Is a name not there, or was it committed while it was looked for? Then it is in
+ * the next generation, once that serves. */
+static int not_there(struct ns *ns, const struct pin *dir)
+{
+	if (!ns->write || store_fresh(dir->gen->store) != -ESTALE)
+		return -ENOENT;
+	return staged_gone(ns, -ENOENT);
+}
+
 int lookup_committed(struct ns *ns, const struct pin *dir, const char *name,
 		     struct node *ret)
 {
 	uint64_t size;
+	int r = find_committed(ns, dir, name, ret, &size);
 
-	return find_committed(ns, dir, name, ret, &size);
+	return r == -ENOENT ? not_there(ns, dir) : r;
 }
 
 /* What is really there wins; a number is that of a row, if there is one. */
@@ -542,7 +552,9 @@ static int find_node(struct ns *ns, const struct pin *p, const char *name,
 	if (r != -ENOENT || !ns->write)
 		return r;
 	set = class_set_of(ns, p);
-	return set ? new_class_lookup(ns, set, name, ret) : r;
+	if (set)
+		r = new_class_lookup(ns, set, name, ret);
+	return r == -ENOENT ? not_there(ns, p) : r;
 }
 
 /* A directory whose generation is still FILE's. The root always has one: on

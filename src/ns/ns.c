@@ -407,6 +407,30 @@ static int set_owner(struct ns *ns)
 	return 0;
 }
 
+static int open_points(struct ns *ns)
+{
+	int fd;
+
+	if (ns->opts.points_fd < 0 || ns->opts.points_bytes == 0)
+		return 0;
+	fd = fcntl(ns->opts.points_fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno
+		      : points_new(fd, ns->opts.points_bytes, &ns->points);
+}
+
+/* On a single core nobody is idle who could decode ahead. */
+static int start_pool(struct ns *ns)
+{
+	unsigned n = 1;
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = (unsigned)CPU_COUNT(&set);
+	if (n > ns->opts.threads)
+		n = ns->opts.threads;
+	return n < 2 ? 0 : pool_new(n, &ns->pool);
+}
+
 /* An interrupted commit is finished or undone first, if that may be done here. */
 static void recover(struct ns *ns)
 {
@@ -452,30 +476,6 @@ static int open_stage(struct ns *ns, char **ret_why)
 	int r = stage_open(ns->writer, &o, &ns->stage, ret_why);
 
 	return r < 0 ? r : write_side_open(ns);
-}
-
-static int open_points(struct ns *ns)
-{
-	int fd;
-
-	if (ns->opts.points_fd < 0 || ns->opts.points_bytes == 0)
-		return 0;
-	fd = fcntl(ns->opts.points_fd, F_DUPFD_CLOEXEC, 0);
-	return fd < 0 ? -errno
-		      : points_new(fd, ns->opts.points_bytes, &ns->points);
-}
-
-/* On a single core nobody is idle who could decode ahead. */
-static int start_pool(struct ns *ns)
-{
-	unsigned n = 1;
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		n = (unsigned)CPU_COUNT(&set);
-	if (n > ns->opts.threads)
-		n = ns->opts.threads;
-	return n < 2 ? 0 : pool_new(n, &ns->pool);
 }
 
 int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,

@@ -3,7 +3,8 @@
  *
  * Locks, outer to inner: handle.lock > ns.commit > ns.refresh > ns.load > ns.tables > ns.states >
  * state.slow > state.lock, and all of them before the store's. The tables lock is
- * never held across a call into store or view; ns.load and those of a state are. */
+ * never held across a call into store or view; ns.load and those of a state are.
+ * ns.told and ns.marks_lock are taken last. */
 #ifndef H5FS_NS_INT_H
 #define H5FS_NS_INT_H
 
@@ -480,6 +481,8 @@ void set_desc_done(struct set_desc *d);
  * pinned. */
 int set_desc_of(struct ns *ns, struct object *o, struct set_desc *ret,
 		struct refusal *f);
+/* FILE is another one: no description that is kept holds a generation back. */
+void sets_forget(struct ns *ns);
 /* The set that the stage knows by this key. -ENOENT: FILE has none like it. */
 int set_by_key(struct ns *ns, const char *key, struct set_desc *ret,
 	       struct refusal *f);

@@ -88,43 +88,37 @@ static int check_staged(struct ns *ns, const struct child *c, struct refusal *f)
 	return r;
 }
 
-/* Is something staged below a group? */
-static int check_staged_below(struct ns *ns, const char *path,
-			      struct refusal *f)
+static bool is_group(const struct child *c)
 {
-	struct stage_names keys = { 0 };
-	size_t n = strlen(path);
-	int r = stage_is_empty(ns->stage) ? 0 : stage_sets(ns->stage, &keys);
+	return c->kind == CHILD_OBJECT && c->object->kind == OBJECT_GROUP;
+}
 
+/* Rows and pending directories below a group know it by its path. */
+static int check_staged_below(struct ns *ns, const struct pin *dir,
+			      const struct subject *s, struct refusal *f)
+{
+	CLEANUP(freep) char *shown = NULL;
+	struct stage_names keys = { 0 };
+	size_t n = strlen(s->path);
+	int r;
+
+	if (stage_is_empty(ns->stage))
+		return 0;
+	r = dir_path(ns, dir, s->entry->name, &shown);
+	if (r == 0 && tree_is_below(ns->stage, shown))
+		r = refusal_set(f, -EBUSY, "let it appear, or remove it, first",
+				"something is being put together below it");
+	if (r == 0)
+		r = stage_sets(ns->stage, &keys);
 	for (size_t i = 0; r == 0 && i < keys.count; i++)
-		if (!strncmp(keys.names[i], path, n) &&
-		    (!keys.names[i][n] || keys.names[i][n] == '/' ||
-		     keys.names[i][n] == '\n'))
+		if (!strncmp(keys.names[i], s->path, n) &&
+		    keys.names[i][n] == '/')
 			r = refusal_set(f, -EBUSY,
 					"commit them first (h5fs commit), or "
 					"discard them",
 					"rows are staged below it");
 	stage_names_done(&keys);
 	return r;
-}
-
-static bool is_group(const struct child *c)
-{
-	return c->kind == CHILD_OBJECT && c->object->kind == OBJECT_GROUP;
-}
-
-static int has_pending(struct ns *ns, const struct pin *dir, const char *name,
-		       bool *ret_has)
-{
-	struct stage_names names = { 0 };
-	CLEANUP(freep) char *path = NULL;
-	int r = dir_path(ns, dir, name, &path);
-
-	if (r == 0)
-		r = tree_list(ns->stage, path, NULL, 1, &names);
-	*ret_has = r == 0 && names.count;
-	stage_names_done(&names);
-	return r == -ENOENT ? 0 : r;
 }
 
 /* A transaction after which the object is not where it was. */
@@ -150,17 +144,17 @@ static int transact_gone(struct ns *ns, const struct subject *s,
 static int check_removal(struct ns *ns, const struct pin *dir,
 			 const struct subject *s, struct refusal *f)
 {
-	bool pending = false;
 	int r;
 
 	if (!is_group(s->child))
 		return check_staged(ns, s->child, f);
+	/* of another file: the link goes, and nothing is changed there */
+	if (s->child->object->info.id.file != 0)
+		return 0;
 	r = group_load(ns, s->child->object, GROUP_LINKS);
-	if (r == 0)
-		r = has_pending(ns, dir, s->entry->name, &pending);
-	if (r < 0)
-		return r;
-	return s->child->object->group->nchildren || pending ? -ENOTEMPTY : 0;
+	if (r == 0 && s->child->object->group->nchildren)
+		r = -ENOTEMPTY;
+	return r < 0 ? r : check_staged_below(ns, dir, s, f);
 }
 
 static int act_unlink(void *arg, struct writer *w, struct refusal *f)
@@ -255,7 +249,7 @@ int object_rename(struct ns *ns, const struct pin *dir, const char *name,
 	if (r == 0)
 		r = check_staged(ns, s.child, f);
 	if (r == 0 && is_group(s.child))
-		r = check_staged_below(ns, s.path, f);
+		r = check_staged_below(ns, dir, &s, f);
 	if (r < 0)
 		return r;
 	shown_names(dir->object->group, s.child->name, &names);

@@ -31,7 +31,7 @@ int stored_name(const char *shown, const char *suffix, enum name_kind kind,
 /* The same in a group, as HDF5 path. -EEXIST: something is shown there, or kept
  * under that name. The group must be loaded. */
 int object_place(struct object *g, const char *shown, const char *suffix,
-	       enum name_kind kind, char **ret_path, struct refusal *f);
+		 enum name_kind kind, char **ret_path, struct refusal *f);
 /* Suffix of a file that can become a dataset, ".npy" or an image's; else NULL. */
 const char *dataset_suffix(const char *name);
 /* The child that an entry stands for, and what was added to its name (inside

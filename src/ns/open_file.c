@@ -222,6 +222,13 @@ int open_file_rename(struct ns *ns, struct open_file *f,
 	return r;
 }
 
+bool open_file_is_named(struct ns *ns, const struct open_file *f)
+{
+	LOCK_SCOPE(&ns->write->lock);
+
+	return f->named;
+}
+
 bool open_file_is_seen(const struct open_file *f)
 {
 	if (!f->judged)
@@ -242,7 +249,7 @@ int open_file_names(struct ns *ns, const char *dir, struct stage_names *names)
 		     f = f->next) {
 			char **grown;
 
-			if (!f->named || f->is_replacement ||
+			if (!f->named || f->is_replacement || f->covers ||
 			    strcmp(f->dir, dir) != 0)
 				continue;
 			grown = realloc(names->names,

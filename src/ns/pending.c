@@ -150,6 +150,13 @@ static const mode_t modes[] = {
 	[TREE_LINK] = S_IFLNK,
 };
 
+static bool is_npy(const char *path)
+{
+	const char *suffix = dataset_suffix(path);
+
+	return suffix && !strcmp(suffix, ".npy");
+}
+
 static int fill_stat(struct ns *ns, const struct object *root, const char *path,
 		     const struct tree_node *n, struct stat *ret_st)
 {
@@ -157,7 +164,9 @@ static int fill_stat(struct ns *ns, const struct object *root, const char *path,
 	mode_t mode = modes[n->kind];
 	uint64_t size = n->kind == TREE_LINK ? strlen(n->target) : 0;
 
-	if (n->kind == TREE_DATASET) {
+	if (n->kind == TREE_DATASET && is_npy(path)) {
+		size = n->size;
+	} else if (n->kind == TREE_DATASET) { /* of a picture that is drawn */
 		int r = cached_bytes(ns, path, n, &bytes);
 
 		if (r < 0)

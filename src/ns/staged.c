@@ -22,7 +22,7 @@ static bool is_there(struct ns *ns, const struct intake *in, const char *name)
 
 	if (f) {
 		pthread_mutex_lock(&f->lock);
-		seen = open_file_is_seen(f);
+		seen = open_file_is_seen(f) && !f->covers;
 		pthread_mutex_unlock(&f->lock);
 		open_file_put(ns, f);
 	}

@@ -56,9 +56,10 @@ json_t *staged_json(struct ns *ns)
 	list = json_array();
 	for (size_t i = 0; list && i < st.nlist; i++)
 		json_array_append_new(list, waiting_json(&st.list[i]));
-	j = json_pack("{s:I, s:I, s:I, s:I, s:o}", "rows", (json_int_t)st.rows,
-		      "complete", (json_int_t)st.complete, "waiting",
-		      (json_int_t)st.waiting, "log_bytes", (json_int_t)st.bytes,
+	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "rows",
+		      (json_int_t)st.rows, "complete", (json_int_t)st.complete,
+		      "waiting", (json_int_t)st.waiting, "pending_directories",
+		      (json_int_t)st.pending, "log_bytes", (json_int_t)st.bytes,
 		      "waits", list);
 	if (j && why)
 		json_object_set_new(j, "last_commit_error", text_json(why));
@@ -76,8 +77,8 @@ static void put_waiting(const struct stage_waiting *w, struct strbuf *out)
 		      w->class_name ? ")" : "", w->set, w->missing);
 }
 
-static void put_lines(struct ns *ns, const struct stage_status *st,
-		      struct strbuf *out)
+static void put_rows(struct ns *ns, const struct stage_status *st,
+		     struct strbuf *out)
 {
 	CLEANUP(freep) char *why = commit_why(ns);
 	size_t n = st->nlist < SHOWN ? st->nlist : SHOWN;
@@ -106,7 +107,12 @@ int ns_staged(struct ns *ns, struct strbuf *out)
 	if (r < 0)
 		return r;
 	if (st.rows)
-		put_lines(ns, &st, out);
+		put_rows(ns, &st, out);
+	if (st.pending)
+		strbuf_printf(out,
+			      "directories that end in .part, not in the file "
+			      "until they are renamed: %" PRIu64 "\n",
+			      st.pending);
 	stage_status_done(&st);
 	return strbuf_error(out);
 }

@@ -171,7 +171,7 @@ static int row_size(struct ns *ns, const struct place_name *pn,
 /* ---- of a file ---- */
 
 /* What is written is seen until it is judged; NULL: look at the row. Locked. */
-static struct open_file *seen_file(struct ns *ns, const struct place_name *pn)
+struct open_file *staged_seen(struct ns *ns, const struct place_name *pn)
 {
 	struct open_file *f = open_file_find(ns, pn->dir, pn->name);
 
@@ -185,7 +185,7 @@ static struct open_file *seen_file(struct ns *ns, const struct place_name *pn)
 	return NULL;
 }
 
-static void unsee(struct ns *ns, struct open_file *f)
+void staged_unsee(struct ns *ns, struct open_file *f)
 {
 	pthread_mutex_unlock(&f->lock);
 	open_file_put(ns, f);
@@ -212,6 +212,31 @@ int open_file_read(struct open_file *f, uint64_t offset, size_t n,
 	return 0;
 }
 
+/* It was committed, or dropped. The kernel is to look the name up again, when what
+ * became of it can be found. */
+int staged_gone(struct ns *ns, int r)
+{
+	if (r != -ENOENT)
+		return r;
+	pthread_mutex_lock(&ns->commit);
+	pthread_mutex_unlock(&ns->commit);
+	return -ESTALE;
+}
+
+/* Who has it open goes on with the row that it became. */
+static int committed_as(struct ns *ns, const struct pin *p,
+			const struct place_name *pn, struct node *ret)
+{
+	uint32_t row;
+
+	if (p->node.view != V_STAGED ||
+	    committed_find(ns, pn->dir, pn->name, &row) < 0 ||
+	    row >= pn->object->count)
+		return staged_gone(ns, -ENOENT);
+	*ret = (struct node){ pn->object->number, V_SAMPLE, row };
+	return 0;
+}
+
 static int give(struct blob *b, uint64_t offset, size_t n, struct ns_bytes *ret)
 {
 	uint64_t left = offset < b->size ? b->size - offset : 0;
@@ -234,17 +259,22 @@ int staged_read(struct ns *ns, const struct pin *p, uint64_t offset, size_t n,
 	CLEANUP(place_name_done) struct place_name pn = { 0 };
 	struct blob *b = NULL;
 	struct open_file *f;
+	struct node node;
 	int r = place_name_of(ns, p, &pn);
 
 	if (r < 0)
 		return r;
-	f = seen_file(ns, &pn);
+	f = staged_seen(ns, &pn);
 	if (f) {
 		r = open_file_read(f, offset, n, ret);
-		unsee(ns, f);
+		staged_unsee(ns, f);
 		return r;
 	}
 	r = p->node.view == V_STAGED ? row_bytes(ns, &pn, &b) : -ENOENT;
+	if (r == -ENOENT) {
+		r = committed_as(ns, p, &pn, &node);
+		return r < 0 ? r : ns_read(ns, node_ino(node), offset, n, ret);
+	}
 	return r < 0 ? r : give(b, offset, n, ret);
 }
 
@@ -261,199 +291,33 @@ int staged_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 	struct timespec mtime = { 0 };
 	struct open_file *f;
 	uint64_t size = 0;
+	struct node node;
 	int r = place_name_of(ns, p, &pn);
 
 	if (r < 0)
 		return r;
-	f = seen_file(ns, &pn);
+	f = staged_seen(ns, &pn);
 	if (f) {
 		size = draft_size(f->draft);
-		unsee(ns, f);
+		staged_unsee(ns, f);
 		clock_gettime(CLOCK_REALTIME, &mtime);
 	} else {
 		r = p->node.view == V_STAGED ? row_size(ns, &pn, &size, &mtime)
 					     : -ENOENT;
 	}
+	if (r == -ENOENT) {
+		r = committed_as(ns, p, &pn, &node);
+		if (r == 0)
+			r = content_size(ns, pn.object, V_SAMPLE, node.index,
+					 true, &size);
+	}
 	if (r < 0)
 		return r;
 	stat_fill(ns, pn.object, p->node.view, 0, S_IFREG, size, ret_st);
 	ret_st->st_nlink = 1;
+	if (!mtime.tv_sec)
+		mtime = ret_st->st_mtim;
 	ret_st->st_mtim = ret_st->st_ctim = ret_st->st_atim = mtime;
 	ret_st->st_ino = staged_ino(ret_st->st_ino, pn.sub, pn.name);
 	return 0;
-}
-
-/* ---- attributes: the values that the row has, and what it waits for ---- */
-
-static int put_missing(struct ns *ns, const struct set_desc *d, uint64_t row,
-		       struct strbuf *out)
-{
-	for (unsigned i = 0; i < d->set.nmembers; i++) {
-		CLEANUP(blob_unrefp) struct blob *b = NULL;
-		int r = stage_row_value(ns->stage, row, d->set.members[i].path,
-					&b);
-
-		if (r == -ENODATA)
-			strbuf_printf(out, "%s%s", out->len ? ", " : "",
-				      d->set.members[i].name);
-		else if (r < 0)
-			return r;
-	}
-	if (!out->len)
-		strbuf_puts(out, "complete");
-	return strbuf_error(out);
-}
-
-static int put_member(struct ns *ns, const struct set_desc *d, unsigned i,
-		      uint64_t row, struct strbuf *out)
-{
-	const struct stage_member *m = &d->set.members[i];
-	CLEANUP(blob_unrefp) struct blob *b = NULL;
-	CLEANUP(array_freep) struct array *a = NULL;
-	uint64_t one = stage_row_bytes(m);
-	int r;
-
-	if (m->rank > 2)
-		return -ENODATA;
-	r = stage_row_value(ns->stage, row, m->path, &b);
-	if (r < 0)
-		return r;
-	if (one && b->size != one) /* a batch: each row has its own */
-		return -ENODATA;
-	r = row_array(m->type, m->rank, m->dims, m->axis, 1, b->data, b->size,
-		      &a);
-	if (r < 0)
-		return r;
-	a->rank--;
-	memmove(a->dims, a->dims + 1, a->rank * sizeof(*a->dims));
-	return text_of_array(a, out);
-}
-
-static int find_member(const struct set_desc *d, const char *name)
-{
-	for (unsigned i = 0; i < d->set.nmembers; i++)
-		if (!strcmp(d->set.members[i].name, name))
-			return (int)i;
-	return strcmp(name, "label") ? -1 : d->label;
-}
-
-/* The row of a file, with its set. -ENODATA: it has none yet. */
-static int row_of(struct ns *ns, const struct pin *p, struct stage_file *sf,
-		  struct set_ref **ret_set)
-{
-	CLEANUP(place_name_done) struct place_name pn = { 0 };
-	struct refusal f = { 0 };
-	int r = p->node.view == V_STAGED ? place_name_of(ns, p, &pn) : -ENODATA;
-
-	if (r == 0)
-		r = stage_find(ns->stage, pn.dir, pn.name, sf);
-	if (r == 0)
-		r = set_get(ns, pn.object, ret_set, &f);
-	refusal_done(&f);
-	return r == -ENOENT ? -ENODATA : r;
-}
-
-int staged_xattr(struct ns *ns, const struct pin *p, const char *name,
-		 struct blob **ret_value)
-{
-	CLEANUP(stage_file_done) struct stage_file sf = { 0 };
-	CLEANUP(set_putp) struct set_ref *set = NULL;
-	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-	int r = row_of(ns, p, &sf, &set), at;
-
-	if (r < 0)
-		return r;
-	at = find_member(&set->d, name);
-	if (!strcmp(name, "h5fs.staged"))
-		r = put_missing(ns, &set->d, sf.row, &out);
-	else if (!strcmp(name, "h5fs.path"))
-		strbuf_puts(&out, sf.member);
-	else if (at >= 0)
-		r = put_member(ns, &set->d, (unsigned)at, sf.row, &out);
-	else if (!strcmp(name, "class") && sf.class_name)
-		strbuf_puts(&out, sf.class_name);
-	else
-		r = -ENODATA;
-	return r < 0 ? r : strbuf_to_blob(&out, ret_value);
-}
-
-int staged_xattrs(struct ns *ns, const struct pin *p, struct strbuf *out)
-{
-	static const char *const own[] = { "h5fs.staged", "h5fs.path", "class",
-					   "label" };
-	CLEANUP(stage_file_done) struct stage_file sf = { 0 };
-	CLEANUP(set_putp) struct set_ref *set = NULL;
-	int r = row_of(ns, p, &sf, &set);
-
-	if (r < 0)
-		return r == -ENODATA ? 0 : r;
-	for (size_t i = 0; i < ARRAY_SIZE(own) + set->d.set.nmembers; i++) {
-		CLEANUP(blob_unrefp) struct blob *b = NULL;
-		const char *name =
-			i < ARRAY_SIZE(own)
-				? own[i]
-				: set->d.set.members[i - ARRAY_SIZE(own)].name;
-
-		if (i >= ARRAY_SIZE(own) &&
-		    (!strcmp(name, "label") || !strcmp(name, "class")))
-			continue;
-		if (staged_xattr(ns, p, name, &b) < 0 || b->size > 65536)
-			continue;
-		strbuf_puts(out, "user.");
-		strbuf_put(out, name, strlen(name) + 1);
-	}
-	return strbuf_error(out);
-}
-
-/* Before there is a row it is kept with the file. */
-static int set_early(struct open_file *f, const char *name, const char *text,
-		     size_t n)
-{
-	struct early_value *e = calloc(1, sizeof(*e));
-
-	if (!e)
-		return -ENOMEM;
-	e->name = strdup(name);
-	e->text = malloc(n + 1);
-	e->n = n;
-	if (!e->name || !e->text) {
-		free(e->name);
-		free(e->text);
-		free(e);
-		return -ENOMEM;
-	}
-	memcpy(e->text, text, n);
-	e->text[n] = 0;
-	e->next = f->early;
-	f->early = e;
-	return 0;
-}
-
-int staged_setxattr(struct ns *ns, const struct pin *p, const char *name,
-		    const char *text, size_t n, int flags, struct refusal *f)
-{
-	CLEANUP(place_name_done) struct place_name pn = { 0 };
-	CLEANUP(stage_file_done) struct stage_file sf = { 0 };
-	CLEANUP(set_putp) struct set_ref *set = NULL;
-	struct open_file *file;
-	int r = place_name_of(ns, p, &pn);
-
-	(void)flags; /* a value may be there already: it is not committed */
-	if (r < 0)
-		return r;
-	file = seen_file(ns, &pn);
-	if (file) {
-		r = set_early(file, name, text, n);
-		unsee(ns, file);
-		return r;
-	}
-	r = row_of(ns, p, &sf, &set);
-	if (r < 0)
-		return r == -ENODATA ? -ESTALE : r;
-	r = row_set_text(ns, &set->d, sf.row, name, text, n, f);
-	if (r == 0) {
-		ns_changed(ns, node_ino(p->node));
-		ns_tell(ns);
-	}
-	return r;
 }

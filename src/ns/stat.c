@@ -159,6 +159,24 @@ static int eph_stat(struct ns *ns, const struct pin *p, struct stat *ret_st)
 	return 0;
 }
 
+/* Of a sample that is being written over, the size is that of what is written. */
+static bool written_size(struct ns *ns, struct node n, uint64_t *ret_size)
+{
+	struct open_file *f =
+		n.view == V_SAMPLE ? open_file_of_sample(ns, n) : NULL;
+	bool written;
+
+	if (!f)
+		return false;
+	pthread_mutex_lock(&f->lock);
+	written = f->filled && open_file_is_seen(f);
+	if (written)
+		*ret_size = draft_size(f->draft);
+	pthread_mutex_unlock(&f->lock);
+	open_file_put(ns, f);
+	return written;
+}
+
 int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	      struct stat *ret_st)
 {
@@ -193,8 +211,10 @@ int node_stat(struct ns *ns, const struct pin *p, bool measure,
 	}
 	if (p->node.view >= V_SUB)
 		return dir_stat(ns, p, ret_st);
-	r = content_size(ns, p->object, p->node.view, p->node.index, measure,
-			 &size);
+	r = written_size(ns, p->node, &size)
+		    ? 0
+		    : content_size(ns, p->object, p->node.view, p->node.index,
+				   measure, &size);
 	/* what can not be read has a size all the same: of an empty file the
 	 * kernel reads nothing, and nobody would learn of the error */
 	if (is_damage(r) && r != -ENOENT && measure) {

@@ -8,166 +8,6 @@
 
 #define MAX_FILE ((uint64_t)4 << 30) /* of a sample */
 
-/* ---- label and name of a row ---- */
-
-void row_values_done(struct row_values *v)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(v->blobs); i++)
-		blob_unref(v->blobs[i]);
-	memset(v, 0, sizeof(*v));
-}
-
-/* Takes the blob. */
-static void put_value(struct row_values *v, unsigned member, struct blob *b)
-{
-	v->blobs[v->n] = b;
-	v->values[v->n++] = (struct stage_value){ .member = member,
-						  .bytes = b->data,
-						  .size = b->size };
-}
-
-static int add_name(const struct set_desc *d, const char *name, size_t stem,
-		    struct row_values *v, struct refusal *f)
-{
-	struct blob *b = NULL;
-	size_t n = d->stem_names ? stem : strlen(name);
-	int r = text_value(d->set.members[d->name].type, name, n, &b);
-
-	if (r == -ERANGE)
-		return refusal_set(f, -EINVAL, "give the file a shorter name",
-				   "its name is longer than %s can hold",
-				   d->set.members[d->name].path);
-	if (r == 0)
-		put_value(v, (unsigned)d->name, b);
-	return r;
-}
-
-int row_values_add(const struct set_desc *d, const struct class_label *label,
-		   const char *name, size_t stem, struct row_values *v,
-		   struct refusal *f)
-{
-	struct blob *b = NULL;
-	int r = 0;
-
-	if (label && d->label >= 0) {
-		r = label_value(dset_info(d->states[d->label]->dset), label, &b,
-				f);
-		if (r == 0)
-			put_value(v, (unsigned)d->label, b);
-	}
-	if (r == 0 && name && d->name >= 0)
-		r = add_name(d, name, stem, v, f);
-	return r;
-}
-
-/* ---- other members of a row ---- */
-
-static int find_member(const struct set_desc *d, const char *name, size_t n)
-{
-	for (unsigned i = 0; i < d->set.nmembers; i++)
-		if (strlen(d->set.members[i].name) == n &&
-		    !memcmp(d->set.members[i].name, name, n))
-			return (int)i;
-	return -1;
-}
-
-/* user.class: the name of a folder, or of a class. */
-static int class_of_text(const struct set_desc *d, const char *text, size_t n,
-			 struct blob **ret_bytes, struct refusal *f)
-{
-	const struct dataset_info *in = dset_info(d->states[d->label]->dset);
-	struct class_label label = { .text = label_is_text(in->type) };
-	CLEANUP(freep) char *copy = strndup(text, n);
-	const struct classes *c;
-	STATE_REF(ref, d->ns);
-	int r = copy ? state_get(d->ns, d->objects[d->member], &ref.st)
-		     : -ENOMEM;
-
-	if (r == 0)
-		r = labels_classes(d->ns, ref.st, &c);
-	if (r < 0)
-		return r;
-	label.name = copy;
-	for (uint32_t i = 0; !label.text && i < c->shown; i++) {
-		const struct class_folder *at = &c->folders[c->order[i]];
-
-		if (strcmp(at->name, copy) != 0 &&
-		    (!at->label || strcmp(at->label, copy) != 0))
-			continue;
-		label.number = at->number;
-		return label_value(in, &label, ret_bytes, f);
-	}
-	if (!label.text && !text_is_integer(copy))
-		return refusal_set(f, -EINVAL,
-				   "the folders of D.by-class are the classes",
-				   "there is no class %s", copy);
-	label.number = label.text ? 0 : strtoll(copy, NULL, 10);
-	return label_value(in, &label, ret_bytes, f);
-}
-
-static int value_of_text(const struct set_desc *d, unsigned member,
-			 const char *text, size_t n, struct blob **ret_bytes,
-			 struct refusal *f)
-{
-	const struct stage_member *m = &d->set.members[member];
-	CLEANUP(array_freep) struct array *a = NULL;
-	uint64_t dims[DT_MAX_RANK];
-	unsigned rank = 0;
-	const char *s;
-	size_t len;
-	int r;
-
-	for (unsigned i = 0; i < m->rank; i++)
-		if (i != m->axis)
-			dims[rank++] = m->dims[i];
-	r = value_parse(text, n, m->type, rank, dims, &a, f);
-	if (r < 0)
-		return r;
-	if (m->type->class == DT_VLSTR && a->count == 1) {
-		dtype_string(m->type, array_at(a, 0), &s, &len);
-		return blob_from(s, len, ret_bytes);
-	}
-	*ret_bytes = blob_ref(a->data);
-	return 0;
-}
-
-int row_set_text(struct ns *ns, const struct set_desc *d, uint64_t row,
-		 const char *name, const char *text, size_t n,
-		 struct refusal *f)
-{
-	CLEANUP(blob_unrefp) struct blob *b = NULL;
-	struct stage_value v = { 0 };
-	int at = find_member(d, name, strlen(name)), r;
-	bool class = !strcmp(name, "class") && at < 0;
-
-	if (at < 0 && (class || !strcmp(name, "label")))
-		at = d->label;
-	if (at < 0)
-		return refusal_set(f, -EOPNOTSUPP,
-				   "a staged file takes the values of its row: "
-				   "getfattr -d shows those of a committed one",
-				   "there is no member %s in its row set",
-				   name);
-	if (d->set.members[at].role > STAGE_LABEL ||
-	    d->set.members[at].role < STAGE_VALUE)
-		r = d->set.members[at].role == STAGE_NAME
-			    ? value_of_text(d, (unsigned)at, text, n, &b, f)
-			    : refusal_set(f, -EOPNOTSUPP,
-					  "copy a file of it into its "
-					  "directory",
-					  "%s is not set by a text", name);
-	else if (class)
-		r = class_of_text(d, text, n, &b, f);
-	else
-		r = value_of_text(d, (unsigned)at, text, n, &b, f);
-	if (r < 0)
-		return r;
-	v.member = (unsigned)at;
-	v.bytes = b->data;
-	v.size = b->size;
-	return stage_set_value(ns->stage, row, &d->set, &v);
-}
-
 /* ---- samples ---- */
 
 struct sample {
@@ -191,7 +31,7 @@ static void look_at_name(struct set_desc *d, const char *name, struct sample *s)
 	dot = s->npy ? memrchr(name, '.', n) : NULL;
 	if (!dot || dot == name)
 		return;
-	at = find_member(d, dot + 1, n - (size_t)(dot + 1 - name));
+	at = set_member_named(d, dot + 1, n - (size_t)(dot + 1 - name));
 	if (at < 0 || (unsigned)at == d->member)
 		return;
 	s->member = (unsigned)at;
@@ -263,7 +103,7 @@ static int stage_one(struct ns *ns, const struct open_file *f,
 	CLEANUP(row_values_done) struct row_values v = { 0 };
 	int r;
 
-	put_value(&v, s->member, blob_ref(a->rows));
+	row_values_put(&v, s->member, blob_ref(a->rows));
 	r = row_values_add(s->d, f->at.class_name ? &f->at.label : NULL,
 			   f->name, s->stem, &v, refusal);
 	return r < 0 ? r
@@ -388,7 +228,8 @@ int verdict_pass(struct ns *ns, struct open_file *f)
 
 	if (version == f->version)
 		return f->judged ? f->verdict : 0;
-	if (!f->is_replacement && name_is_held(f->name))
+	if (!f->is_replacement &&
+	    (name_is_held(f->name) || !open_file_is_named(ns, f)))
 		return 0;
 	do {
 		refusal_done(&refusal);

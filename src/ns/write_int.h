@@ -38,7 +38,7 @@ void members_done(struct members *m);
 int members_find(struct ns *ns, struct object *o, struct members *ret,
 		 struct refusal *f);
 
-/* ---- sets.c ---- */
+/* ---- member_desc.c ---- */
 /* One member by itself, whether it can grow or not. */
 struct member_desc {
 	struct ns *ns;
@@ -46,9 +46,15 @@ struct member_desc {
 	struct norm norm;
 	struct stage_member m;
 };
+/* norm and m are the caller's. */
+int member_describe(struct object *o, unsigned axis, struct state *st,
+		    struct norm *norm, struct stage_member *m,
+		    struct refusal *f);
 void member_desc_done(struct member_desc *d);
 int member_desc_of(struct ns *ns, struct object *o, struct member_desc *ret,
 		   struct refusal *f);
+
+/* ---- sets.c ---- */
 /* The dataset that holds the labels of o's rows, if it lies in FILE; or NULL. */
 struct object *labels_of(struct ns *ns, struct object *o);
 /* The object at an HDF5 path in the current generation. -ENOENT. */
@@ -59,8 +65,6 @@ struct set_ref {
 	const struct object *o; /* the one that was asked for */
 	struct set_desc d;
 };
-/* FILE is another one: no description holds a generation back. */
-void sets_forget(struct ns *ns);
 int set_get(struct ns *ns, struct object *o, struct set_ref **ret_set,
 	    struct refusal *f);
 void set_put(struct set_ref *s);
@@ -125,6 +129,7 @@ struct open_file {
 	} at;
 	struct node replaces; /* a committed sample, with -o edit */
 	bool is_replacement;
+	bool covers; /* something else is listed under its name */
 	char *fault_path;     /* for people */
 
 	pthread_mutex_t lock; /* what follows; taken before all others */
@@ -151,6 +156,8 @@ void open_file_unname(struct ns *ns, struct open_file *f);
 int open_file_rename(struct ns *ns, struct open_file *f,
 		     const struct intake *in, uint64_t parent,
 		     const char *name);
+/* Does its name still lead to it, or was it removed, or another one put there? */
+bool open_file_is_named(struct ns *ns, const struct open_file *f);
 /* Is what was written seen, and not what became of it? Under its lock. */
 bool open_file_is_seen(const struct open_file *f);
 /* What has been written; under its lock. */
@@ -159,13 +166,9 @@ int open_file_read(struct open_file *f, uint64_t offset, size_t n,
 /* Names in dir that lead to such files, after those that are in *names. */
 int open_file_names(struct ns *ns, const char *dir, struct stage_names *names);
 
-/* ---- verdict.c ---- */
-/* On what has been written; under the file's lock. */
-int verdict_pass(struct ns *ns, struct open_file *f);
-/* Can a file of this name be made in dir, of which in is known? */
-int verdict_may_make(struct ns *ns, const struct pin *dir,
-		     const struct intake *in, const char *name,
-		     struct refusal *f);
+/* ---- row_values.c ---- */
+/* Index of the member with that dataset name; -1. */
+int set_member_named(const struct set_desc *d, const char *name, size_t n);
 /* Label and name of a new row, beside the value of its file. */
 struct row_values {
 	struct stage_value values[3];
@@ -173,13 +176,25 @@ struct row_values {
 	struct blob *blobs[3]; /* what they are in */
 };
 void row_values_done(struct row_values *v);
+/* Takes the blob. */
+void row_values_put(struct row_values *v, unsigned member, struct blob *b);
 int row_values_add(const struct set_desc *d, const struct class_label *label,
 		   const char *name, size_t stem, struct row_values *v,
 		   struct refusal *f);
-/* A value for another member of a staged row, by a text. */
+/* A value for another member of a staged row, by a text; can it be one? */
+int row_check_text(const struct set_desc *d, const char *name, const char *text,
+		   size_t n, struct refusal *f);
 int row_set_text(struct ns *ns, const struct set_desc *d, uint64_t row,
 		 const char *name, const char *text, size_t n,
 		 struct refusal *f);
+
+/* ---- verdict.c ---- */
+/* On what has been written; under the file's lock. */
+int verdict_pass(struct ns *ns, struct open_file *f);
+/* Can a file of this name be made in dir, of which in is known? */
+int verdict_may_make(struct ns *ns, const struct pin *dir,
+		     const struct intake *in, const char *name,
+		     struct refusal *f);
 
 /* ---- replace.c: committed samples, with -o edit ---- */
 /* What a file that was copied in over it says. */
@@ -229,6 +244,24 @@ struct class_table;
 void class_tables_free(struct class_table *t);
 int class_order_keep(struct ns *ns, const struct object *o, struct classes *c);
 
+/* ---- handles.c ---- */
+enum handle_kind { HANDLE_WRITE, HANDLE_READ, HANDLE_CONTROL };
+struct handle {
+	enum handle_kind kind;
+	struct open_file *file; /* WRITE; READ of what is being written */
+	struct blob *bytes;	/* READ: what it was when it was opened */
+	bool holds;		/* READ: the row */
+	uint64_t row;
+};
+void handle_free(struct ns *ns, struct handle *h);
+int handle_add(struct ns *ns, struct handle *h, ns_handle *ret);
+/* Takes the reference on file. */
+int handle_new(struct ns *ns, enum handle_kind kind, struct open_file *file,
+	       ns_handle *ret);
+/* Stays until it is taken out, by ns_release(), which comes after all else. */
+struct handle *handle_of(struct ns *ns, ns_handle h);
+struct handle *handle_take(struct ns *ns, ns_handle h);
+
 /* ---- staged.c ---- */
 /* The node of a file that is staged, or being written. -ENOENT. */
 int staged_find(struct ns *ns, const struct intake *in, const char *name,
@@ -238,9 +271,14 @@ int staged_find(struct ns *ns, const struct intake *in, const char *name,
 /* Bytes of a staged file as it is seen; at most n from offset on. */
 int staged_read(struct ns *ns, const struct pin *p, uint64_t offset, size_t n,
 		struct ns_bytes *ret);
+/* The file under that name, locked, if what was written is seen of it; or NULL. */
+struct open_file *staged_seen(struct ns *ns, const struct place_name *pn);
+void staged_unsee(struct ns *ns, struct open_file *f);
 int staged_whole(struct ns *ns, const struct place_name *pn,
 		 struct blob **ret_bytes);
 int staged_stat(struct ns *ns, const struct pin *p, struct stat *ret_st);
+/* -ENOENT becomes -ESTALE, once no commit is under way. */
+int staged_gone(struct ns *ns, int r);
 /* st_ino of a staged file: of the one that its directory's object gives. */
 uint64_t staged_ino(uint64_t dir, const char *sub, const char *name);
 

@@ -187,19 +187,29 @@ static int mismatch(struct casting *c, const struct dtype *from,
 			   "elements are %s, not %s", a.buf, b.buf);
 }
 
+static void put_number(const struct number *n, struct strbuf *out)
+{
+	if (n->real)
+		strbuf_printf(out, "%.9Lg", n->f);
+	else
+		strbuf_printf(out, "%s%llu", n->i < 0 ? "-" : "",
+			      (unsigned long long)(n->i < 0 ? -n->i : n->i));
+}
+
 static int refuse_number(struct casting *c, const struct number *n,
 			 const struct dtype *to, const char *why)
 {
 	CLEANUP(strbuf_done) struct strbuf s = STRBUF_INIT;
 
+	put_number(n, &s);
+	strbuf_printf(&s, ", %s ", why);
 	type_say(to, &s);
 	if (strbuf_error(&s) < 0)
 		return -ENOMEM;
 	return refusal_set(c->f, -EINVAL,
 			   "convert it to the dataset's dtype before saving",
-			   "element %llu, %.17Lg, %s %s",
-			   (unsigned long long)c->element,
-			   n->real ? n->f : (long double)n->i, why, s.buf);
+			   "element %llu, %s", (unsigned long long)c->element,
+			   s.buf);
 }
 
 static int cast_number(struct casting *c, const struct dtype *from,

@@ -34,8 +34,8 @@ static int note_moved(struct rewrite *w, struct value *v, uint64_t at)
 	return 0;
 }
 
-/* One record, and its values from the old log, which are looked at once more:
- * what is damaged there must not get a good checksum here. */
+/* One record, and its values from the old log. What is damaged there does not
+ * become good: each value keeps the checksum that it had. */
 static int add_record(struct rewrite *w, enum record kind,
 		      const struct strbuf *head, struct value *values, size_t n)
 {
@@ -43,15 +43,12 @@ static int add_record(struct rewrite *w, enum record kind,
 	uint64_t at;
 	int r = parts ? 0 : -ENOMEM;
 
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		r = slog_verify(w->from, values[i].size, values[i].at,
-				values[i].crc);
+	for (size_t i = 0; r == 0 && i < n; i++)
 		parts[i] = (struct slog_part){
 			.from = w->from,
 			.at = values[i].at,
 			.size = values[i].size,
 		};
-	}
 	if (r == 0)
 		r = slog_append(&w->to, kind, head, parts, n, &at);
 	for (size_t i = 0; r == 0 && i < n; i++) {

@@ -322,31 +322,45 @@ int feed_member(struct slog_file *log, struct writer *w, uint32_t member,
 }
 
 /* ---- is it as long as the dataset wants it? ---- */
+static bool is_whole_batch(const struct row *r, const struct value *v,
+			   uint64_t one)
+{
+	uint64_t all;
+
+	return one && r->batch && !mul_overflow(one, r->nrows, &all) &&
+	       v->size == all;
+}
+
 static bool fits(const struct row *r, const struct value *v,
 		 const struct stage_member *m)
 {
-	uint64_t one = stage_row_bytes(m), all;
+	const struct dtype *base = m->type->base;
+	uint64_t one = stage_row_bytes(m);
 
-	if (!one && m->type->class == DT_VLEN)
-		return m->type->base && m->type->base->size &&
-		       v->size % m->type->base->size == 0;
-	if (!one)
-		return m->type->class == DT_VLSTR;
-	if (v->size == one)
-		return true;
-	return r->batch && !mul_overflow(one, r->nrows, &all) && v->size == all;
+	if (one)
+		return v->size == one || is_whole_batch(r, v, one);
+	if (m->type->class == DT_VLEN)
+		return base && base->size && v->size % base->size == 0;
+	return m->type->class == DT_VLSTR;
 }
 
+/* The file that a batch came as brought a value for each row. */
 const struct stage_member *feed_misfit(const struct row *r,
 				       const struct stage_set *given)
 {
+	bool whole = !r->batch;
+
 	for (unsigned i = 0; i < given->nmembers; i++) {
 		const struct stage_member *m = &given->members[i];
+		const struct value *v;
 		uint32_t at;
 
-		if (set_find_member(r->set, m->path, &at) < 0 ||
-		    !row_value(r, at) || !fits(r, row_value(r, at), m))
+		if (set_find_member(r->set, m->path, &at) < 0)
 			return m;
+		v = row_value(r, at);
+		if (!v || !fits(r, v, m))
+			return m;
+		whole = whole || is_whole_batch(r, v, stage_row_bytes(m));
 	}
-	return NULL;
+	return whole ? NULL : &given->members[0];
 }

@@ -87,7 +87,7 @@ static int escape(struct scanner *s, struct strbuf *out)
 		{ 'n', 0, '\n' },  { 't', 0, '\t' },  { 'r', 0, '\r' },
 	};
 	char c = s->p < s->end ? *s->p++ : '\0';
-	uint32_t code;
+	uint32_t code = 0;
 	int r;
 
 	for (size_t i = 0; i < ARRAY_SIZE(escapes); i++) {

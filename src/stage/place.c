@@ -72,7 +72,7 @@ static int name_elsewhere(const char *side, const char *dir, char **ret)
 static int read_pointer(const char *pointer, char **ret)
 {
 	CLEANUP(blob_unrefp) struct blob *b = NULL;
-	size_t n;
+	size_t n; /* the text has no NUL */
 	int r = io_read_file(pointer, PATH_MAX + 1, &b);
 
 	if (r < 0)
@@ -82,8 +82,12 @@ static int read_pointer(const char *pointer, char **ret)
 		n--;
 	if (!n || b->data[0] != '/')
 		return -EINVAL;
-	*ret = strndup((const char *)b->data, n);
-	return *ret ? 0 : -ENOMEM;
+	*ret = malloc(n + 1);
+	if (!*ret)
+		return -ENOMEM;
+	memcpy(*ret, b->data, n);
+	(*ret)[n] = 0;
+	return 0;
 }
 
 static int find_log(struct place *p, const char *dir, char **ret_why)

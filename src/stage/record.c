@@ -5,7 +5,8 @@
  *   STATE      highest row, highest tag
  *   SET        key, N, n, then n times: path, name, rows of a chunk
  *   PUT        row, set, dir, class, name, stem, flags, rows, of these in
- *              FILE, mtime, member of the file, n, then n times: member, size, crc; payload: the values
+ *              FILE, mtime, member of the file, n, then n times: member, size,
+ *              crc; payload: the values
  *   VALUE      row, member, size, crc; payload: the value
  *   MOVE       dir, name, then as PUT what the file becomes
  *   DROP       dir, name

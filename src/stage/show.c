@@ -293,6 +293,9 @@ int stage_get_status(struct stage *s, struct stage_status *ret_status)
 	st.bytes = s->log.file ? s->log.end : 0;
 	st.idle_ms = idle_ms(s);
 	st.chunk_full = s->nfull > 0;
+	for (struct node *n = tree_next_top(s, NULL); n;
+	     n = tree_next_top(s, n))
+		st.pending++;
 	if (s->waiting)
 		r = list_waiting(s, &st);
 	if (r < 0)

@@ -329,6 +329,18 @@ int tree_attrs(struct stage *s, const char *path, struct stage_names *ret_names)
 	return 0;
 }
 
+bool tree_is_below(struct stage *s, const char *dir)
+{
+	LOCK_SCOPE(&s->lock);
+	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
+
+	for (struct node *i = tree_next_top(s, NULL); i;
+	     i = tree_next_top(s, i))
+		if (strncmp(i->name, dir, n) == 0 && i->name[n] == '/')
+			return true;
+	return false;
+}
+
 /* Pending directories that stand in a directory of FILE: there are few of them
  * at a time. */
 static int list_tops(struct stage *s, const char *dir, const char *after,

@@ -79,38 +79,40 @@ static bool is_writer(int pid, const struct stat *st)
 	return found;
 }
 
-/* *ret_some: one that has it open with a lock, if that is all that can be seen. */
-static int find_writer(const struct stat *st, int *ret_some)
+/* *ret_only: the one process that has a lock, if that is all that can be seen:
+ * another user's descriptors can not be looked at. */
+static int find_writer(const struct stat *st, int *ret_only)
 {
 	FILE *f = fopen("/proc/locks", "re");
 	struct lock_line l;
-	int pid = 0, some = 0;
+	int pid = 0, only = 0, n = 0;
 
 	while (f && !pid && next_line(f, &l)) {
 		if (l.ino != st->st_ino || strcmp(l.kind, "FLOCK") != 0 ||
 		    l.pid <= 0)
 			continue;
-		some = l.pid;
+		only = l.pid;
+		n++;
 		if (is_writer(l.pid, st))
 			pid = l.pid;
 	}
 	if (f)
 		fclose(f);
-	*ret_some = some;
+	*ret_only = n == 1 ? only : 0;
 	return pid;
 }
 
 int holder_writer(const struct stat *st)
 {
-	int some, pid = find_writer(st, &some);
+	int only, pid = find_writer(st, &only);
 
-	return pid ? pid : some;
+	return pid ? pid : only;
 }
 
 int store_writer_of(const char *path)
 {
 	struct stat st;
-	int some;
+	int only;
 
-	return stat(path, &st) < 0 ? 0 : find_writer(&st, &some);
+	return stat(path, &st) < 0 ? 0 : find_writer(&st, &only);
 }

@@ -441,8 +441,14 @@ static inline void note(struct inflate_refs *refs, const uint8_t *from,
 	before = (size_t)(refs->start - from);
 	n = n < before ? n : before;
 	i = INFLATE_WINDOW - before;
-	for (; n; i++, n--)
-		refs->map[i / 64] |= UINT64_C(1) << i % 64;
+	while (n) {
+		size_t k = 64 - i % 64;
+
+		k = k < n ? k : n;
+		refs->map[i / 64] |= ~UINT64_C(0) >> (64 - k) << i % 64;
+		i += k;
+		n -= k;
+	}
 }
 
 static inline void copy_8(uint8_t *out, const uint8_t *from)

@@ -307,6 +307,17 @@ static int read_axes(struct dset *d, const struct selection *sel, unsigned axis,
 	return 0;
 }
 
+static int contiguous_error(struct dset *d, int r)
+{
+	if (r == -EACCES)
+		return -EIO;
+	if (r == -EIO)
+		dset_fault(d,
+			   "its data lies outside the file or can not be read",
+			   "the file is damaged; restore a copy");
+	return r;
+}
+
 static int read_contiguous(struct dset *d, const struct selection *sel,
 			   uint8_t *buf)
 {
@@ -335,12 +346,26 @@ static int read_contiguous(struct dset *d, const struct selection *sel,
 		}
 		r = read_axes(d, sel, 0, stride, run, elems, 0, buf);
 	}
-	if (r == -EACCES)
-		return -EIO;
-	if (r == -EIO)
-		dset_fault(d,
-			   "its data lies outside the file or can not be read",
-			   "the file is damaged; restore a copy");
+	return contiguous_error(d, r);
+}
+
+int dset_read_contiguous(struct dset *d, uint64_t first, uint64_t n,
+			 uint8_t *buf)
+{
+	uint64_t size = d->type->size;
+	int r;
+
+	if (d->info.storage == STORAGE_CONTIGUOUS && d->addr == UINT64_MAX) {
+		dset_fill(d, n, buf);
+		return 0;
+	}
+	r = store_lock(d->store);
+	if (r < 0)
+		return r;
+	r = contiguous_error(d, read_bytes(d, buf, n * size, first * size));
+	store_unlock(d->store);
+	if (r == 0)
+		swap_units(buf, n * size, d->map.swap);
 	return r;
 }
 
@@ -388,7 +413,7 @@ int dset_read_library(struct dset *d, const uint64_t *start,
 
 /* ---- the contract ---- */
 
-static void fill_all(const struct dset *d, uint64_t n, uint8_t *buf)
+void dset_fill(const struct dset *d, uint64_t n, uint8_t *buf)
 {
 	if (!d->fill) {
 		memset(buf, 0, n * d->type->size);
@@ -411,14 +436,14 @@ static int read_selection(struct dset *d, const struct selection *sel,
 		/* the library leaves padding as it is, and what is not there
 		 * where its fill time is "never" */
 		if (dtype_is_number(d->type))
-			fill_all(d, sel->total, buf);
+			dset_fill(d, sel->total, buf);
 		else
 			memset(buf, 0, sel->total * d->type->size);
 		return dset_read_library(d, sel->start, sel->count, sel->step,
 					 buf);
 	}
 	if (d->info.storage == STORAGE_CONTIGUOUS && d->addr == UINT64_MAX) {
-		fill_all(d, sel->total, buf);
+		dset_fill(d, sel->total, buf);
 		return 0;
 	}
 	r = read_contiguous(d, sel, buf);

@@ -298,11 +298,15 @@ struct order { /* who reads it in order, and where; see ahead.c */
 	struct reader {
 		uint64_t next;	/* byte, in the order of the chunks */
 		uint64_t ahead; /* chunks before this one were begun */
+		uint64_t run;	/* bytes since its first */
+		uint64_t size;	/* that it reads at once, at most */
 		uint64_t last;	/* when, counted in reads */
 		unsigned score; /* how often it went on where it was */
 	} readers[ORDER_READERS];
 	uint64_t reads;
-	unsigned max_ahead; /* chunks; never changes */
+	/* never change: chunks begun at once, and how often that */
+	uint64_t each;
+	unsigned max_ahead;
 };
 struct dset {
 	int refs;
@@ -406,6 +410,11 @@ struct box {
 };
 /* Joins inner axes that lie without a gap on both sides. */
 void merge_box(struct box *b);
+/* Elements in C order, which lie so too; CONTIGUOUS and EXTERNAL. */
+int dset_read_contiguous(struct dset *d, uint64_t first, uint64_t n,
+			 uint8_t *buf);
+/* n fill values. */
+void dset_fill(const struct dset *d, uint64_t n, uint8_t *buf);
 void swap_units(void *buf, size_t bytes, unsigned unit);
 void dset_fault(struct dset *d, const char *what, const char *remedy);
 /* The fault of data in a file that may not be read; name may be NULL. */

@@ -140,14 +140,38 @@ static int read_slab(struct dset *d, const struct slice *sl,
 	return 0;
 }
 
+/* Whole rows of the dataset, one behind the other? *ret_before: elements before
+ * them. */
+static bool is_run(const struct dataset_info *info, const struct slice *sl,
+		   uint64_t *ret_before)
+{
+	uint64_t before = sl->rank ? sl->start[0] : 0;
+
+	if (info->count == UINT64_MAX)
+		return false;
+	for (unsigned k = 0; k < sl->rank; k++) {
+		if (sl->reverse[k] || sl->step[k] != 1 ||
+		    (k > 0 && sl->count[k] != info->dims[k]))
+			return false;
+		if (k > 0) /* no more than there are */
+			before *= info->dims[k];
+	}
+	*ret_before = before;
+	return true;
+}
+
 static int read_elements(struct dset *d, const struct slice *sl, uint64_t first,
 			 uint64_t n, uint8_t *buf)
 {
 	uint32_t size = dset_info(d)->type->size;
-	uint64_t elements;
+	uint64_t elements, before;
 	struct slabs s;
-	int r;
+	int r = -EOPNOTSUPP;
 
+	if (is_run(dset_info(d), sl, &before))
+		r = dset_read_run(d, before + first, n, buf);
+	if (r != -EOPNOTSUPP)
+		return r;
 	slabs_init(&s, sl->rank, sl->count, first, n);
 	while (slabs_next(&s, &elements)) {
 		r = read_slab(d, sl, &s, size, buf);

@@ -93,6 +93,40 @@ pairs() { h5_make d.h5 images:u8:2x16x20x3:grow masks:u8:2x16x20:mod=3:grow; }
 	for i in 1 2 3 4 5 6 7 8; do same $i.png images $((i + 2)); done
 }
 
+@test "programs that save where they are told: Pillow, a pipe, an attribute first" {
+	labelled
+	picture a.png RGB 20x16 1
+	picture b.png RGB 20x16 2
+	setfattr -n user.class -v bird b.png
+	setfattr -n user.comment -v none b.png
+	h5fs_mount d.h5
+	py <<'PY'
+import subprocess
+from PIL import Image
+Image.open('a.png').save(MNT + '/train/images.by-class/dog/p.png')
+with open(MNT + '/train/images.by-class/cat/q.png', 'wb') as f:
+    subprocess.run(['cat', 'a.png'], stdout=f, check=True)
+PY
+	cp -a b.png "$MNT/train/images/"
+	assert_xattr "$MNT/train/images/b.png" user.h5fs.staged complete
+	h5fs_unmount
+	same a.png train/images 4 && same a.png train/images 5 && same b.png train/images 6
+	assert_eq "$(values train/labels)" "[0, 1, 2, 0, 1, 0, 2]"
+}
+
+@test "what is removed while it is written adds nothing" {
+	stack
+	picture a.png L 20x16 1
+	h5fs_mount d.h5
+	exec 7>"$MNT/images/a.png"
+	cat a.png >&7
+	rm "$MNT/images/a.png"
+	exec 7>&-
+	ls_is "$MNT/images" 000000.png 000001.png 000002.png
+	h5fs_unmount
+	assert_eq "$("$PYTHON" -c 'import h5py; print(h5py.File("d.h5")["images"].shape[0])')" 3
+}
+
 @test "cp -n and rsync --ignore-existing can be repeated, before and after a commit" {
 	stack
 	mkdir in
@@ -391,6 +425,46 @@ PY
 	assert_eq "$(values n/labels)" "[4, 7, 5]"
 }
 
+@test "names of classes are extended wherever they are listed" {
+	py <<'PY'
+import json
+with h5py.File('d.h5', 'w') as f:
+    def make(g):
+        f.create_dataset(g + '/images', data=np.zeros((2, 16, 20, 3), 'u1'), maxshape=(None, 16, 20, 3))
+        return f.create_dataset(g + '/labels', data=np.arange(2, dtype='u1'), maxshape=(None,))
+    make('fixed').attrs['label_names'] = np.array([b'cat', b'dog'], 'S3')
+    make('list').attrs['classes'] = json.dumps(['cat', 'dog'])
+    make('map').attrs['label_map'] = json.dumps({'cat': 0, 'dog': 1})
+    make('data')
+    f.create_dataset('data/class_names', data=['cat', 'dog'], dtype=h5py.string_dtype(), maxshape=(None,))
+    make('stuck')
+    f.create_dataset('stuck/class_names', data=['cat', 'dog'], dtype=h5py.string_dtype())
+PY
+	picture a.png RGB 20x16 1
+	h5fs_mount d.h5
+	for g in fixed list map data; do
+		mkdir "$MNT/$g/images.by-class/zebra"
+		cp a.png "$MNT/$g/images.by-class/zebra/"
+	done
+	assert_errno EOPNOTSUPP mkdir "$MNT/stuck/images.by-class/zebra"
+	h5fs_unmount
+	py <<'PY'
+import json
+f = h5py.File('d.h5')
+for g in 'fixed', 'list', 'map', 'data':
+    assert f[g]['labels'][2] == 2, g
+assert f['fixed/labels'].attrs['label_names'].tolist() == [b'cat', b'dog', b'zebra']
+assert json.loads(f['list/labels'].attrs['classes']) == ['cat', 'dog', 'zebra']
+assert json.loads(f['map/labels'].attrs['label_map']) == {'cat': 0, 'dog': 1, 'zebra': 2}
+assert [x.decode() for x in f['data/class_names']] == ['cat', 'dog', 'zebra']
+PY
+	h5fs_mount d.h5 classes=both
+	assert_errno EINVAL mkdir "$MNT/list/images.by-class/fish"
+	mkdir "$MNT/list/images.by-class/3_fish"
+	ls_is "$MNT/list/images.by-class" 0_cat 1_dog 2_zebra 3_fish
+	h5fs_unmount
+}
+
 @test "labels that are one-hot, bool, floats" {
 	py <<'PY'
 with h5py.File('d.h5', 'w') as f:
@@ -408,6 +482,31 @@ PY
 	assert_eq "$(values h/labels)" "[[1, 0, 0], [0, 0, 1], [0, 0, 1]]"
 	assert_eq "$(values b/labels)" "[True, False, True]"
 	assert_eq "$(values f/labels)" "[1.0, 2.0, 2.0]"
+}
+
+@test "a batch in a class folder; pictures along the last axis" {
+	labelled
+	py <<'PY'
+with h5py.File('d.h5', 'a') as f:
+    f.create_dataset('h/slices', data=np.zeros((16, 20, 30), 'u1'), maxshape=(16, 20, None), chunks=(16, 20, 1))
+np.save('b.npy', np.arange(3 * 16 * 20 * 3).astype('u1').reshape(3, 16, 20, 3))
+PY
+	picture s.png L 20x16 5
+	h5fs_mount d.h5
+	assert_eq "$(ls "$MNT/h/slices" | wc -l)" 30
+	cp b.npy "$MNT/train/images.by-class/bird/"
+	cp s.png "$MNT/h/slices/"
+	commit
+	cp "$MNT/h/slices/000030.png" seen.png
+	h5fs_unmount
+	assert_eq "$(values train/labels)" "[0, 1, 2, 0, 2, 2, 2]"
+	py <<'PY'
+from PIL import Image
+f = h5py.File('d.h5')
+assert (f['train/images'][4:] == np.load('b.npy')).all()
+assert f['h/slices'].shape == (16, 20, 31)
+assert (f['h/slices'][:, :, 30] == np.array(Image.open('s.png'))).all()
+PY
 }
 
 # ---- masks ----
@@ -642,6 +741,29 @@ PY
 	same a.png train/images 4
 	same b.png train/images 3
 	assert_eq "$(values train/labels)" "[0, 1, 2, 0, 0]"
+}
+
+@test "-o edit: values whose pixels stay are kept" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    f.create_dataset('images', data=np.linspace(0, 1, 3 * 16 * 20, dtype='f4').reshape(3, 16, 20), maxshape=(None, 16, 20))
+PY
+	h5fs_mount d.h5 edit
+	cp "$MNT/images/000001.png" same.png
+	py <<'PY'
+from PIL import Image
+a = np.array(Image.open('same.png'))
+a[3, 4] = 255
+Image.fromarray(a).save('edited.png')
+PY
+	cp edited.png "$MNT/images/000001.png"
+	h5fs_unmount
+	py <<'PY'
+have = h5py.File('d.h5')['images'][:]
+want = np.linspace(0, 1, 3 * 16 * 20, dtype='f4').reshape(3, 16, 20)
+want[1, 3, 4] = 1
+assert (have == want).all()
+PY
 }
 
 @test "-o edit: mv between class folders changes the label" {

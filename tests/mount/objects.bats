@@ -526,3 +526,130 @@ PY
 	rm "$MNT/some.npy"
 	in_file <<<"assert set(f) == {'train', 'one', 'model', 'words'}"
 }
+
+# ---- tools ----
+
+@test "cp -a, rsync, tar and install put objects into groups and pending directories" {
+	make_file
+	mkdir -p case/sub
+	cp x.npy case/
+	cp red.png case/sub/
+	ln -s ../x.npy case/sub/up.npy
+	h5fs_mount d.h5
+	cp -a case "$MNT/a.part"
+	rsync -a case/ "$MNT/b.part/" || rsync -a case/ "$MNT/b.part/"
+	mkdir "$MNT/c.part"
+	tar c -C case . | tar x -C "$MNT/c.part"
+	cp -a case "$MNT/d"
+	mkdir "$MNT/e"
+	rsync -a case/ "$MNT/e/"
+	install -m 644 x.npy "$MNT/e/installed.npy"
+	for p in a b c; do mv "$MNT/$p.part" "$MNT/$p"; done
+	in_file <<'PY'
+for p in 'abcde':
+    g = f[p]
+    assert set(g) - {'installed'} == {'x', 'sub'} and set(g['sub']) == {'red', 'up'}, (p, list(g), list(g['sub']))
+    assert g['sub/up'] == g['x'] and np.array_equal(g['x'][()], np.load('x.npy')), p
+assert np.array_equal(f['e/installed'][()], np.load('x.npy'))
+PY
+}
+
+@test "a file held back in a group gets its verdict when it is renamed" {
+	make_file
+	h5fs_mount d.h5
+	cp x.npy "$MNT/.x.npy.tmp123"
+	in_file <<<"assert len(f) == 4"
+	mv "$MNT/.x.npy.tmp123" "$MNT/train/late.npy"
+	in_file <<<"assert np.array_equal(f['train/late'][()], np.load('x.npy'))"
+	echo nothing >"$MNT/model/bad.tmp"
+	assert_errno EINVAL rename "$MNT/model/bad.tmp" "$MNT/model/bad.npy"
+	rm -f "$MNT/model/bad.tmp"
+	in_file <<<"assert 'bad' not in f['model']"
+}
+
+@test "objects in files that a link leads to are not changed" {
+	make_file
+	py <<'PY'
+with h5py.File('other.h5', 'w') as f:
+    f['g/x'] = np.arange(3)
+with h5py.File('d.h5', 'a') as f:
+    f['ext'] = h5py.ExternalLink('other.h5', '/g')
+PY
+	sum=$(sha256sum other.h5)
+	h5fs_mount d.h5 edit
+	assert_errno EROFS mkdir "$MNT/ext/new"
+	assert_errno EROFS mkdir "$MNT/ext/new.part"
+	assert_errno EROFS unlink "$MNT/ext/x.npy"
+	assert_errno EROFS setxattr "$MNT/ext" user.new
+	run cp f.npy "$MNT/ext/y.npy"
+	[ "$status" -ne 0 ]
+	rmdir "$MNT/ext"
+	h5fs_unmount
+	assert_eq "$(sha256sum other.h5)" "$sum"
+	py <<<"assert 'ext' not in h5py.File('d.h5', 'r')"
+}
+
+@test "edit: a group below which something is put together stays where it is" {
+	make_file
+	h5fs_mount d.h5 edit
+	mkdir "$MNT/model/case.part"
+	assert_errno EBUSY rename "$MNT/model" "$MNT/net"
+	mv "$MNT/model/case.part" "$MNT/model/case"
+	mv "$MNT/model" "$MNT/net"
+	in_file <<<"assert 'case' in f['net']"
+	mkdir "$MNT/empty" "$MNT/empty/x.part"
+	assert_errno EBUSY rmdir "$MNT/empty"
+	rmdir "$MNT/empty/x.part" "$MNT/empty"
+}
+
+@test "edit: weights of a Keras model are changed in place" {
+	make_file
+	py <<'PY'
+with h5py.File('w.h5', 'w') as f:
+    f.attrs['backend'], f.attrs['keras_version'] = b'tensorflow', b'2.9.0'
+    f.attrs['layer_names'] = np.array([b'dense_1'])
+    g = f.create_group('dense_1')
+    g.attrs['weight_names'] = np.array([b'dense_1/kernel:0', b'dense_1/bias:0'])
+    g['dense_1/kernel:0'] = np.linspace(-1, 1, 512, dtype='f4').reshape(32, 16)
+    g['dense_1/bias:0'] = np.zeros(16, 'f4')
+np.save('k.npy', np.full((32, 16), .5, 'f4'))
+PY
+	h5fs_mount w.h5 edit
+	cp k.npy "$MNT/dense_1/dense_1/kernel:0.npy"
+	py <<'PY'
+p = MNT + '/dense_1/dense_1/bias:0.npy'
+m = np.load(p)
+m[3] = 7
+np.save(p, m)
+with h5py.File('w.h5', 'r') as f:
+    g = f['dense_1']
+    assert (g['dense_1/kernel:0'][()] == .5).all() and g['dense_1/bias:0'][3] == 7
+    assert list(g.attrs['weight_names']) == [b'dense_1/kernel:0', b'dense_1/bias:0']
+PY
+	h5dump w.h5 >/dev/null
+}
+
+# ---- the end of the daemon ----
+
+churn()
+{
+	while is_mounted "$MNT" && mkdir "$MNT/a" && mv "$MNT/a" "$MNT/b" && rmdir "$MNT/b"; do :; done 2>/dev/null
+}
+
+@test "a daemon that is killed while names change leaves nobody waiting" {
+	make_file
+	for _ in 1 2 3 4; do
+		h5fs_mount d.h5 edit
+		churn 3>&- &
+		worker=$!
+		sleep "0.$((RANDOM % 5 + 3))"
+		kill -9 "$(daemon_pid)"
+		wait_for not_mounted "$MNT"
+		wait_for_end "$worker"
+		wait "$PARENT" || true
+		PARENT=
+		rm -rf "${MNT:?}"/*
+	done
+	h5fs_mount d.h5
+	in_file <<<"assert set(f) - {'a', 'b'} == {'train', 'one', 'model', 'words'}"
+}

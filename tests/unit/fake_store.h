@@ -19,6 +19,8 @@ struct view_source fake_source(struct dset *d);
  * an errno when it fails. */
 char *fake_file(const struct view_ops *v, const struct view_source *s,
 		uint64_t index, size_t piece, size_t *ret_n);
+/* Are elements read in runs? */
+extern bool fake_has_runs;
 /* Bytes of elements that were read since it was set to 0. */
 extern uint64_t fake_bytes_read;
 

@@ -10,6 +10,7 @@ struct sim_op sim_ops[SIM_OPS];
 unsigned sim_nops;
 int sim_fail_at = -1, sim_fail_times = 1, sim_fail_errno = EIO;
 unsigned sim_calls;
+bool sim_sparse;
 static uint32_t seed = 1;
 
 uint32_t sim_dice(uint32_t n)
@@ -170,7 +171,7 @@ static int sim_fstat(int fd, struct stat *st)
 
 	memset(st, 0, sizeof(*st));
 	st->st_size = (off_t)sim.files[file].size;
-	st->st_blocks = st->st_size / 512 + 1;
+	st->st_blocks = sim_sparse ? 0 : st->st_size / 512 + 1;
 	st->st_ino = 5 + file;
 	st->st_mode = 0644;
 	st->st_nlink = file == 0;
@@ -292,7 +293,8 @@ static int sim_unlink(const char *path)
 static int sim_allocate(int fd, int mode, off_t at, off_t n)
 {
 	(void)fd, (void)mode, (void)at, (void)n;
-	return fails() ? -1 : 0;
+	errno = ENOSPC;
+	return sim_sparse ? -1 : 0;
 }
 
 const struct io_ops sim_io = {

@@ -54,6 +54,7 @@ extern unsigned sim_nops;
 extern const struct io_ops sim_io;
 /* The call with this number (from 0) and those after it fail so; -1: none. */
 extern int sim_fail_at, sim_fail_times, sim_fail_errno;
+extern bool sim_sparse;	   /* files have holes, for which there is no room */
 extern unsigned sim_calls; /* that write or sync, until now */
 
 void sim_start(const struct sim_disk *from); /* an empty trace */

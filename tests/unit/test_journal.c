@@ -741,6 +741,29 @@ static void J9_an_error_is_kept_until_the_abort(void)
 	journal_close(j);
 }
 
+/* What is written into a hole must find room before it is too late. */
+static void J9_holes_are_filled_before_the_commit(void)
+{
+	static struct sim_bytes want;
+	struct journal *j;
+
+	make_first();
+	want = first.files[0];
+	j = open_journal(0);
+	put(j, &want, 100, 50);
+	sim_sparse = true;
+	CHECK_EQ(journal_log(j, 1, END), -ENOSPC);
+	sim_sparse = false;
+	for (unsigned i = 0; i < sim_nops; i++)
+		CHECK(sim_ops[i].kind != SIM_SYNC);
+	CHECK_EQ(journal_abort(j, false), 0);
+	check_equal(&sim.files[0], &first.files[0]);
+	want = first.files[0];
+	put(j, &want, 100, 50);
+	commit(j, &want, 2, END);
+	journal_close(j);
+}
+
 static void J9_a_file_that_others_changed_is_left_alone(void)
 {
 	static struct sim_bytes want;
@@ -848,6 +871,7 @@ int main(void)
 	RUN(J7_a_marked_file_without_a_log_is_refused);
 	RUN(J8_J9_an_error_anywhere);
 	RUN(J9_an_error_is_kept_until_the_abort);
+	RUN(J9_holes_are_filled_before_the_commit);
 	RUN(J9_a_file_that_others_changed_is_left_alone);
 	RUN(J10_nothing_is_made_before_the_first_write);
 	RUN(J10_a_removed_log_is_noticed);

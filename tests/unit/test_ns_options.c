@@ -47,6 +47,7 @@ static void values_that_do_not_parse_are_told(void)
 		{ "labels", "/x:" },	     { "classes", "words" },
 		{ "view", "flat" },	     { "masks", "grey" },
 		{ "cache", "lots" },	     { "threads", "0" },
+		{ "points", "-1" },	     { "points", "99999999T" },
 		{ "threads", "1000" },	     { "uid", "-1" },
 		{ "umask", "9" },	     { "external", "maybe" },
 		{ "fit", "" },		     { "fit", "Crop" },
@@ -67,6 +68,9 @@ static void words_are_set(void)
 	CHECK_EQ(set("external", "follow"), 0);
 	CHECK_EQ(o.external, EXTERNAL_FOLLOW);
 	CHECK_EQ(set("cache", "1G"), 0);
+	CHECK(o.points_bytes == NS_POINTS_DEFAULT && o.points_fd == -1);
+	CHECK_EQ(set("points", "64M"), 0);
+	CHECK_EQ(o.points_bytes, 64 << 20);
 	CHECK_EQ(o.cache_bytes, 1 << 30);
 	CHECK_EQ(set("umask", "027"), 0);
 	CHECK_EQ(o.umask, 027);

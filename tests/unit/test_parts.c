@@ -256,6 +256,20 @@ static bool read_is_right(struct dset *d, uint64_t row, uint64_t n,
 	return true;
 }
 
+/* Elements one behind the other, from any to any. */
+static bool run_is_right(struct dset *d, uint64_t first, uint64_t n)
+{
+	size_t size = dset_info(d)->type->size;
+	CLEANUP(freep) uint8_t *buf = malloc(n * size);
+
+	if (dset_read_run(d, first, n, buf) < 0)
+		return false;
+	for (uint64_t i = 0; i < n; i++)
+		if (!is_value(buf + i * size, size, first + i))
+			return false;
+	return true;
+}
+
 /* ---- at random ---- */
 
 /* The cache holds one chunk: without points each row would cost one. */
@@ -273,6 +287,10 @@ static void rows_at_random_are_right(void)
 			uint32_t row = dice(ROWS - 8);
 
 			wrong += !borrow_is_right(d, row, 1);
+			if (n % 5 == 0)
+				wrong += !run_is_right(d,
+						       dice(ROWS * ROW - 9999),
+						       dice(9999) + 1);
 			if (n % 8 == 0)
 				wrong += !read_is_right(d, dice(ROWS - 40),
 							dice(5) + 1,
@@ -351,6 +369,11 @@ static void rows_in_order_come_from_whole_chunks(void)
 	done(&o);
 }
 
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
 static void the_next_chunk_is_there(void)
 {
 	struct opened o;
@@ -358,7 +381,7 @@ static void the_next_chunk_is_there(void)
 
 	open_store(&o, PER * ROW * 4, 2);
 	d = open_dset(&o, "plain");
-	while (!pool_try(o.pool, free, free, malloc(1)))
+	while (!pool_try(o.pool, nothing, nothing, NULL))
 		sched_yield(); /* its threads have begun */
 	for (uint64_t row = 0; row < ROWS; row++) {
 		CHECK(row_is_right(d, row));

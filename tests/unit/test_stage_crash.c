@@ -342,7 +342,7 @@ static void the_process_ends_and_nobody_knows(void)
 
 static void the_power_goes(void)
 {
-	for (unsigned seed = 1; seed <= 12; seed++)
+	for (unsigned seed = 1; seed <= 6; seed++)
 		at_every_call(seed * 1000, FAKE_COMMITS);
 	at_every_call(77, FAKE_EIO_DID);
 	at_every_call(78, FAKE_EIO_NOT);

@@ -816,8 +816,94 @@ static void what_was_done_is_read_back_the_same(void)
 	}
 }
 
+/* ---- a log that somebody else wrote, with good checksums ---- */
+static void damage_head(struct strbuf *head)
+{
+	static const uint8_t bytes[] = { 0, 1, 2, 0x7f, 0x80, 0xff };
+
+	for (unsigned n = roll(4); n && head->len; n--)
+		head->buf[roll((unsigned)head->len)] =
+			(char)(roll(2) ? bytes[roll(6)] : roll(256));
+	if (roll(8) == 0)
+		head->len = roll((unsigned)head->len + 1);
+}
+
+/* The same records, with heads that say anything, in any order. */
+static void rewrite_hostile(const char *path)
+{
+	struct slog_record rec = { .bytes = STRBUF_INIT };
+	struct slog_scan scan;
+	struct slog from, to;
+	char name[120];
+
+	snprintf(name, sizeof(name), "%s.hostile", path);
+	if (slog_open(&stage_disk, path, &from, &scan) < 0)
+		return;
+	CHECK_EQ(slog_create(&stage_disk, name, &to), 0);
+	while (slog_next(&scan, &rec) == 1) {
+		const struct slog_part part = {
+			.from = from.file,
+			.at = rec.payload,
+			.size = roll(9) ? rec.npayload : rec.npayload / 2,
+		};
+		struct strbuf head = STRBUF_INIT;
+		uint64_t at;
+
+		strbuf_put(&head, rec.head, rec.nhead);
+		if (roll(4) == 0)
+			damage_head(&head);
+		for (unsigned n = roll(8) ? 1 : roll(3); n; n--)
+			CHECK_EQ(slog_append(&to,
+					     roll(20) ? rec.kind : roll(16),
+					     &head, &part, 1, &at),
+				 0);
+		strbuf_done(&head);
+	}
+	slog_record_done(&rec);
+	slog_scan_done(&scan);
+	slog_done(&from);
+	slog_done(&to);
+	CHECK_EQ(rename(name, path), 0);
+}
+
+static void hostile_logs_do_no_harm(void)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/stage", side);
+	for (unsigned seed = 1000; seed < 1400; seed++) {
+		uint64_t n;
+
+		begin_with(3);
+		dice = seed;
+		for (int i = 0; i < 30; i++) {
+			any_change();
+			if (roll(6) == 0) {
+				char part[32];
+
+				snprintf(part, sizeof(part), "/p%u.part",
+					 roll(4));
+				(void)tree_mkdir(stage, part);
+				strcat(part, "/x");
+				(void)tree_put(stage, part, "12", 2, false);
+				(void)tree_attr(stage, part, "a", "1", 1);
+				(void)tree_move(stage, part, "/p1.part/y");
+			}
+		}
+		stage_close(stage);
+		rewrite_hostile(path);
+		crash_reset();
+		CHECK_EQ(open_on(&stage_disk, NULL), 0);
+		for (int i = 0; i < 10; i++)
+			any_change();
+		CHECK_EQ(stage_discard(stage, NULL, NULL, &n), 0);
+		end();
+	}
+}
+
 int main(void)
 {
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	fixture_make();
 	RUN(nothing_is_made_before_the_first_row);
 	RUN(a_file_is_seen_as_it_was_put);
@@ -846,6 +932,7 @@ int main(void)
 	RUN(what_a_row_needs_is_as_it_was_last_said);
 	RUN(the_log_elsewhere_is_found);
 	RUN(what_was_done_is_read_back_the_same);
+	RUN(hostile_logs_do_no_harm);
 	fixture_remove();
 	return CHECK_RESULT();
 }

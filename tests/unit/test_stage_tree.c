@@ -278,6 +278,10 @@ static void discarded_with_what_is_below_a_directory(void)
 
 	begin_with(1);
 	a_case();
+	CHECK(!tree_is_below(stage, "/other.part"));
+	CHECK(!tree_is_below(stage, "/patient"));
+	CHECK(tree_is_below(stage, "/patients"));
+	CHECK(tree_is_below(stage, "/"));
 	CHECK_EQ(tree_mkdir(stage, "/other.part"), 0);
 	CHECK_EQ(put(IMAGES, NULL, "a.png", 'a', NULL), 0);
 	CHECK_EQ(stage_discard(stage, "/patient", NULL, &n), 0);

@@ -199,6 +199,8 @@ static uint8_t *read_all(hid_t file, const char *path, hid_t mtype, size_t bytes
 	return all;
 }
 
+static unsigned runs; /* that were read at once */
+
 static void compare(struct opened *o, hid_t file, const char *path, hid_t mtype,
 		    unsigned rounds)
 {
@@ -238,6 +240,16 @@ static void compare(struct opened *o, hid_t file, const char *path, hid_t mtype,
 		wrong += memcmp(got, want, n * size) != 0;
 		span_done(&sp);
 	}
+	for (unsigned k = 0; k < rounds && info->count; k++) {
+		uint64_t first = dice((uint32_t)info->count);
+		uint64_t n = dice((uint32_t)(info->count - first)) + 1;
+		int r = dset_read_run(d, first, n, got);
+
+		runs += r == 0;
+		wrong += r == 0 ? memcmp(got, all + first * size, n * size) != 0
+				: r != -EOPNOTSUPP;
+	}
+	CHECK_EQ(dset_read_run(d, info->count, 1, got), -ERANGE);
 	if (wrong)
 		printf("%s: ", path);
 	CHECK_EQ(wrong, 0);
@@ -1962,5 +1974,6 @@ int main(void)
 	RUN(many_datasets_at_once);
 	snprintf(rm, sizeof(rm), "rm -rf %s", dir);
 	CHECK_EQ(system(rm), 0);
+	CHECK(runs > 1000);
 	return CHECK_RESULT();
 }

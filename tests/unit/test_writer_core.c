@@ -638,6 +638,40 @@ static void the_second_writer_is_told_of_the_first(void)
 	writer_close(w);
 }
 
+static void the_first_may_be_another_process(void)
+{
+	int to[2], from[2], status;
+	char byte = 0, pid[32];
+	pid_t child;
+
+	make_file(EARLIEST);
+	CHECK(pipe(to) == 0 && pipe(from) == 0);
+	child = fork();
+	if (child == 0) {
+		struct writer *w = open_writer();
+		int reader =
+			open(path, O_RDONLY); /* not only its lock is there */
+
+		if (flock(reader, LOCK_SH) < 0 || write(from[1], "x", 1) != 1 ||
+		    read(to[0], &byte, 1) != 1)
+			_exit(1);
+		writer_close(w);
+		_exit(0);
+	}
+	CHECK_EQ(read(from[0], &byte, 1), 1);
+	status = open(path, O_RDONLY);
+	CHECK_EQ(flock(status, LOCK_SH), 0);
+	snprintf(pid, sizeof(pid), "process %d", (int)child);
+	check_refused(-EBUSY, pid);
+	close(status);
+	CHECK_EQ(write(to[1], "x", 1), 1);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	for (int i = 0; i < 2; i++) {
+		close(to[i]);
+		close(from[i]);
+	}
+}
+
 static void others_with_locks_are_respected(void)
 {
 	struct writer *w;
@@ -974,6 +1008,7 @@ int main(void)
 	RUN(a_marked_file_without_a_log_is_refused);
 	RUN(a_disk_that_fails_hurts_nobody);
 	RUN(the_second_writer_is_told_of_the_first);
+	RUN(the_first_may_be_another_process);
 	RUN(others_with_locks_are_respected);
 	RUN(what_may_not_be_written_is_refused);
 	RUN(without_permission_it_is_refused);
