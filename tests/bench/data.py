@@ -24,17 +24,17 @@ def png_bytes(height, width, channels):
 
 
 def pictures(first, n, side):
-    """Coarse noise, enlarged, with fine noise on top: compresses as photographs do.
-    The same for the same arguments."""
+    """Slow waves with fine noise on top: compress as photographs do. The same for
+    the same arguments."""
     rng = np.random.default_rng([first, side])
-    coarse = rng.integers(30, 220, (n, 9, 9, 3)).astype("f4")
-    at = np.linspace(0, 8, side, endpoint=False)
-    i, t = at.astype(int), (at % 1).astype("f4")
-    rows = coarse[:, i] * (1 - t)[:, None, None] + \
-        coarse[:, i + 1] * t[:, None, None]
-    a = rows[:, :, i] * (1 - t)[:, None] + rows[:, :, i + 1] * t[:, None]
-    noise = rng.integers(-4, 5, a.shape, "i1")
-    return np.clip(a + noise, 0, 255).astype("u1")
+    y, x = np.mgrid[0:side, 0:side].astype("f4") / (side - 1)
+    a = rng.uniform(-1, 1, (6, n, 3, 1, 1)).astype("f4")
+    f = rng.uniform(1, 6, (2, n, 3, 1, 1)).astype("f4")
+    wave = a[0] * x + a[1] * y + a[2] * x * y + \
+        .4 * a[3] * np.sin(f[0] * x * 3) + .4 * a[4] * np.cos(f[1] * y * 3)
+    noise = rng.standard_normal(wave.shape, "f4") * 2
+    return np.clip(128 + 70 * wave + noise, 0, 255).astype(
+        "u1").transpose(0, 2, 3, 1)
 
 
 def blocks(n, side):

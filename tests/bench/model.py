@@ -30,7 +30,7 @@ CHECK = Scale("check", 1, 256, 128, 2000, 500, 8 << 20, 100, 2000, 130, 4000,
               0.2, beside=True, drop=False, judged=False)
 QUICK = Scale("quick", 3, 4000, 512, 100000, 10000, 256 << 20, 1500, 50000,
               2000, 0, 0.7, beside=False, drop=False, judged=True)
-FULL = Scale("full", 3, 20000, 2048, 1000000, 1000000, 1 << 30, 5000, 1000000,
+FULL = Scale("full", 3, 20000, 1024, 1000000, 1000000, 1 << 30, 5000, 1000000,
              20000, 200000, 2.0, beside=True, drop=True, judged=True)
 SCALES = {s.name: s for s in (FULL, QUICK, CHECK)}
 

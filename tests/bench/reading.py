@@ -138,6 +138,9 @@ def random_group():
                   "> 1")
             ratio("5", "second", "ext4 folder", ("folder",), ">= 1.0")
             ratio("5", "second", "Pillow's PNGs on ext4", ("pillow",), "")
+    ratios += [Ratio("5", f"null FUSE floor, {k} reader" + "s" * (k > 1)
+                     + ", second pass / ext4 folder", f"floor, {k}, second",
+                     (f"folder, {k}, second",)) for k in READERS]
     return Group("random", tuple(steps), tuple(ratios))
 
 
