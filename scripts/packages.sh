@@ -14,6 +14,10 @@ packages_test=(
 	bats rsync procps strace zstd hdf5-tools pngcheck netpbm
 	python3-opencv python3-torch python3-torchvision
 )
+packages_bench=(
+	python3-h5py python3-numpy python3-pil python3-torch python3-torchvision
+	squashfs-tools squashfuse fuse-zip zip bindfs hdf5-tools util-linux
+)
 packages_screenshot=(
 	xvfb pcmanfm adwaita-icon-theme fonts-dejavu-core python3-pil
 )

@@ -213,7 +213,7 @@ static void hear(struct keeper *k)
 
 	(void)eventfd_read(k->told, &n);
 	take_changes(k);
-	if (!k->commit_at)
+	if (k->fs->writes && !k->commit_at)
 		k->commit_at = clock_ms() + COMMIT_MS;
 }
 

@@ -137,6 +137,23 @@ teardown()
 	[ ! -e d ]
 }
 
+@test "a mount of which nobody asks anything sleeps" {
+	local pid before
+
+	h5_make d.h5 images:u8:3x16x16x3
+	for options in ro commit=auto; do
+		h5fs_mount d.h5 "$options"
+		cat "$MNT"/images/* >/dev/null
+		pid=$(daemon_pid)
+		before=$(cut -d ' ' -f 14,15 "/proc/$pid/stat")
+		sleep 2
+		# in hundredths of a second
+		awk -v a="$before" '{ split(a, b); exit $14 + $15 - b[1] - b[2] > 50 }' \
+			"/proc/$pid/stat"
+		h5fs_unmount
+	done
+}
+
 @test "timeout=SECONDS unmounts when nobody asks" {
 	h5_make d.h5 x:u8:3
 	h5fs_mount d.h5 timeout=1

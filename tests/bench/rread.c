@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* rread.c - how many whole files a second can some readers open, read, close?
  *
- * usage: rread READERS COUNT SEED < PATHS
+ * usage: rread READERS < PATHS
  *
- * Each reader is a process and reads COUNT of the paths, drawn at random.
- * Prints one line: files/s of all together, MB/s, and the median and 99th
- * percentile of one file's time in microseconds. */
+ * Each reader is a process and takes every READERS-th of the paths, in their order.
+ * Prints one line: files/s of all together, bytes/s, bytes, and the median and
+ * 99th percentile of one file's time in microseconds. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -39,15 +39,6 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u; /* splitmix64 */
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
 static struct paths read_paths(void)
 {
 	struct paths p = { NULL, 0 };
@@ -59,8 +50,8 @@ static struct paths read_paths(void)
 		line[strcspn(line, "\n")] = '\0';
 		if (p.count == room) {
 			room = room ? room * 2 : 1024;
-			p.names = must(realloc(p.names,
-					       room * sizeof(*p.names)));
+			p.names =
+				must(realloc(p.names, room * sizeof(*p.names)));
 		}
 		p.names[p.count++] = must(strdup(line));
 	}
@@ -87,14 +78,13 @@ static uint64_t read_whole(const char *path)
 	return sum;
 }
 
-static void reader(const struct paths *p, size_t count, uint64_t seed,
+static void reader(const struct paths *p, size_t first, size_t step,
 		   float *times, uint64_t *bytes)
 {
-	for (size_t i = 0; i < count; i++) {
-		size_t k = next_random(&seed) % p->count;
+	for (size_t i = first; i < p->count; i += step) {
 		double start = now();
 
-		*bytes += read_whole(p->names[k]);
+		*bytes += read_whole(p->names[i]);
 		times[i] = (float)((now() - start) * 1e6);
 	}
 	_exit(0);
@@ -107,36 +97,35 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Shared with the readers. */
+static void *shared(size_t size)
+{
+	return must(mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+}
+
 int main(int argc, char **argv)
 {
-	size_t readers, count, total;
+	size_t readers = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 	struct paths paths;
 	uint64_t *bytes, sum = 0;
 	int bad = 0, status;
 	float *times;
 	double took;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: rread READERS COUNT SEED < PATHS\n");
+	if (!readers) {
+		fprintf(stderr, "usage: rread READERS < PATHS\n");
 		return 2;
 	}
-	readers = strtoul(argv[1], NULL, 10);
-	count = strtoul(argv[2], NULL, 10);
 	paths = read_paths();
-	total = readers * count;
-	if (!paths.count || !total)
+	if (!paths.count)
 		return 2;
-	times = must(mmap(NULL, total * sizeof(*times), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-	bytes = must(mmap(NULL, readers * sizeof(*bytes),
-			  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			  -1, 0));
+	times = shared(paths.count * sizeof(*times));
+	bytes = shared(readers * sizeof(*bytes));
 	took = now();
 	for (size_t r = 0; r < readers; r++)
 		if (fork() == 0)
-			reader(&paths, count,
-			       strtoull(argv[3], NULL, 10) * 1000 + r,
-			       times + r * count, bytes + r);
+			reader(&paths, r, readers, times, bytes + r);
 	while (wait(&status) > 0)
 		bad |= status;
 	took = now() - took;
@@ -144,9 +133,10 @@ int main(int argc, char **argv)
 		return 1;
 	for (size_t r = 0; r < readers; r++)
 		sum += bytes[r];
-	qsort(times, total, sizeof(*times), by_value);
-	printf("%.0f %.1f %.0f %.0f\n", (double)total / took,
-	       (double)sum / took / 1e6, (double)times[total / 2],
-	       (double)times[total * 99 / 100]);
+	qsort(times, paths.count, sizeof(*times), by_value);
+	printf("%.1f %.0f %llu %.0f %.0f\n", (double)paths.count / took,
+	       (double)sum / took, (unsigned long long)sum,
+	       (double)times[paths.count / 2],
+	       (double)times[paths.count * 99 / 100]);
 	return 0;
 }
