@@ -4,7 +4,8 @@
 
 #include "write_int.h"
 
-/* Of (file, object, view, index): the same at the next mount. */
+/* Of (file, object, view, index): the same at the next mount. Rises with the index,
+ * because what walks big directories sorts them by this number. */
 uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
 {
 	struct timespec mtime;
@@ -14,7 +15,7 @@ uint64_t stable_ino(const struct object *o, uint8_t view, uint32_t index)
 	h = hash_mix(ino ^ o->info.file_key, o->info.id.addr);
 	/* other pictures under another name of the object: another number */
 	h = hash_mix(h, o->layout_key);
-	h = hash_mix(h, (uint64_t)view << 32 | index);
+	h = hash_mix(h, view) + index;
 	return h > 1 ? h : h + 2;
 }
 

@@ -18,14 +18,15 @@ import sys
 import time
 
 import adding
+import chunks
+import files
 import listing
-import reading
 import report
 from data import Data
 from model import SCALES, Figures
 from places import Bench, Wrong
 
-GROUPS = listing.GROUPS + reading.GROUPS + adding.GROUPS
+GROUPS = listing.GROUPS + files.GROUPS + chunks.GROUPS + adding.GROUPS
 
 
 def parse():
