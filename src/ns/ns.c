@@ -447,9 +447,8 @@ static int open_stage(struct ns *ns, char **ret_why)
 {
 	struct stage_options o = { .dir = ns->opts.stage_dir,
 				   .faults = ns->faults };
-	int r = stage_open(ns->writer, &o, &ns->stage, ret_why);
 
-	return r < 0 ? r : write_side_open(ns);
+	return stage_open(ns->writer, &o, &ns->stage, ret_why);
 }
 
 int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,
@@ -489,6 +488,8 @@ int ns_open(const char *file, const struct ns_options *opts, struct ns **ret_ns,
 		r = faults_new(&ns->faults);
 	if (r == 0)
 		r = open_writer(ns, ret_why);
+	if (r == 0 && ns->writer) /* it numbers class folders from the first */
+		r = write_side_open(ns);
 	if (r == 0)
 		r = gen_open(ns, &ns->gen, ret_why);
 	if (r == 0 && ns->writer)

@@ -64,6 +64,28 @@ pairs() { h5_make d.h5 images:u8:2x16x20x3:grow masks:u8:2x16x20:mod=3:grow; }
 	same seen.png images 3
 }
 
+@test "what is committed is what h5py would have written" {
+	labelled
+	cp d.h5 want.h5
+	picture a.png RGB 20x16 1
+	picture b.png RGB 20x16 2
+	h5fs_mount d.h5
+	cp a.png "$MNT/train/images.by-class/dog/"
+	cp b.png "$MNT/train/images.by-class/cat/"
+	h5fs_unmount
+	py <<'PY'
+from PIL import Image
+with h5py.File('want.h5', 'a') as f:
+    for name, label in ('a.png', 1), ('b.png', 0):
+        for d, v in ('images', np.array(Image.open(name))), ('labels', label):
+            d = f['train'][d]
+            d.resize(d.shape[0] + 1, 0)
+            d[-1] = v
+PY
+	h5diff -v d.h5 want.h5
+	h5dump d.h5 >/dev/null
+}
+
 @test "rows come in the order in which they were closed" {
 	stack
 	h5fs_mount d.h5
@@ -507,6 +529,31 @@ assert (f['train/images'][4:] == np.load('b.npy')).all()
 assert f['h/slices'].shape == (16, 20, 31)
 assert (f['h/slices'][:, :, 30] == np.array(Image.open('s.png'))).all()
 PY
+}
+
+@test "view=classes: folders stay what they are when classes come between them" {
+	py <<'PY'
+with h5py.File('d.h5', 'w') as f:
+    f.create_dataset('g/images', data=np.zeros((2, 16, 20, 3), 'u1'), maxshape=(None, 16, 20, 3))
+    f.create_dataset('g/labels', data=np.array(['dog', 'fox'], dtype=h5py.string_dtype()), maxshape=(None,))
+PY
+	for i in 1 2 3 4; do picture $i.png RGB 20x16 $i; done
+	h5fs_mount d.h5 view=classes
+	ls "$MNT/g/dog" "$MNT/g/fox"
+	mkdir "$MNT/g/cat"
+	ls_is "$MNT/g" cat dog fox
+	cp 1.png "$MNT/g/cat/"
+	cp 2.png "$MNT/g/fox/"
+	commit
+	cp 3.png "$MNT/g/dog/"
+	cp 4.png "$MNT/g/fox/"
+	commit
+	ls_is "$MNT/g/dog" 000000.png 000004.png
+	ls_is "$MNT/g/cat" 000002.png
+	ls_is "$MNT/g/fox" 000001.png 000003.png 000005.png
+	h5fs_unmount
+	assert_eq "$(values g/labels)" "['dog', 'fox', 'cat', 'fox', 'dog', 'fox']"
+	for i in 1 2 3 4; do same $i.png g/images $((i + 1)); done
 }
 
 # ---- masks ----
