@@ -51,6 +51,7 @@ void write_side_close(struct ns *ns)
 		handle_free(ns, w->handles[i]);
 	drop_files(ns);
 	sets_forget(ns);
+	staged_lists_forget(ns);
 	for (size_t i = 0; i < w->nclasses; i++) {
 		free(w->classes[i].object);
 		free(w->classes[i].key);

@@ -116,7 +116,7 @@ static void put_pictures(struct strbuf *out, struct ns *ns, struct object *o,
 static void put_folder_names(struct strbuf *out, const struct classes *c)
 {
 	for (uint32_t i = 0; i < c->shown && i < 8; i++)
-		strbuf_printf(out, "%s%s", i ? ", " : "", 
+		strbuf_printf(out, "%s%s", i ? ", " : "",
 			      c->folders[c->order[i]].name);
 	strbuf_puts(out, c->shown > 8 ? ", ..." : "");
 }

@@ -459,12 +459,28 @@ static int list_new_classes(struct lister *l, const struct pin *p,
 	return r < 0 ? r : 0;
 }
 
-static int list_staged(struct lister *l, const struct pin *p, uint64_t from)
+static int give_staged(struct lister *l, const struct pin *p,
+		       const struct intake *in, const char *name, uint64_t hash)
+{
+	struct ns_dirent d = { .name = name,
+			       .next = staged_offset(p) + hash + 1,
+			       .type = S_IFREG };
+
+	stat_fill(l->ns, p->object, V_STAGED, 0, S_IFREG, 0, &d.entry.st);
+	d.st_ino = staged_ino(d.entry.st.st_ino, in->sub, name);
+	return give(l, &d, p->object);
+}
+
+/* from: a hash; first: the listing comes to them now. */
+static int list_staged(struct lister *l, const struct pin *p, uint64_t from,
+		       bool first)
 {
 	CLEANUP(intake_done) struct intake in = { 0 };
-	CLEANUP(staged_names_done) struct staged_names names = { 0 };
 	struct object *set = class_set_of(l->ns, p);
-	int r = 0;
+	struct staged_names *names;
+	const char *name;
+	uint64_t hash;
+	int r;
 
 	if (set)
 		return list_new_classes(l, p, set, from);
@@ -473,20 +489,14 @@ static int list_staged(struct lister *l, const struct pin *p, uint64_t from)
 		return 0;
 	r = intake_of(l->ns, p, &in);
 	if (r == 0)
-		r = staged_names_get(l->ns, &in, staged_bits(p), &names);
-	for (size_t i = staged_names_from(&names, from);
-	     r == 0 && i < names.count; i++) {
-		struct ns_dirent d = { .type = S_IFREG };
-		uint64_t hash;
-
-		d.name = staged_names_at(&names, i, &hash);
-		d.next = staged_offset(p) + hash + 1;
-		stat_fill(l->ns, p->object, V_STAGED, 0, S_IFREG, 0,
-			  &d.entry.st);
-		d.st_ino = staged_ino(d.entry.st.st_ino, in.sub, d.name);
-		r = give(l, &d, p->object);
-	}
-	return r == -ENOENT || r > 0 ? 0 : r;
+		r = staged_names_get(l->ns, &in, staged_bits(p), first, &names);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (size_t i = staged_names_from(names, from);
+	     r == 0 && (name = staged_names_at(names, i, &hash)); i++)
+		r = give_staged(l, p, &in, name, hash);
+	staged_names_put(l->ns, names);
+	return r < 0 ? r : 0;
 }
 
 static int list_node(struct lister *l, const struct pin *p, uint64_t from)
@@ -534,7 +544,8 @@ static int list_once(struct ns *ns, uint64_t dir, uint64_t from, bool want_stat,
 	staged = staged_offset(&p);
 	r = from < staged ? list_node(&l, &p, from) : 0;
 	if (r == 0 && !l.full && ns->write)
-		r = list_staged(&l, &p, from < staged ? 0 : from - staged);
+		r = list_staged(&l, &p, from < staged ? 0 : from - staged,
+				from < staged);
 	*ret_given = l.given;
 	return r;
 }

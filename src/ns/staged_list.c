@@ -8,6 +8,12 @@ struct staged_name {
 	uint64_t hash;
 	char *name;
 };
+struct staged_names {  /* in the order of their hashes */
+	unsigned refs; /* under write->lock */
+	char *dir;
+	struct staged_name *of;
+	size_t count;
+};
 
 static int by_hash(const void *pa, const void *pb)
 {
@@ -18,12 +24,27 @@ static int by_hash(const void *pa, const void *pb)
 	return strcmp(a->name, b->name);
 }
 
-void staged_names_done(struct staged_names *n)
+static void names_free(struct staged_names *n)
 {
+	if (!n)
+		return;
 	for (size_t i = 0; i < n->count; i++)
 		free(n->of[i].name);
 	free(n->of);
-	memset(n, 0, sizeof(*n));
+	free(n->dir);
+	free(n);
+}
+DEFINE_CLEANUP(struct staged_names *, names_free)
+
+void staged_names_put(struct ns *ns, struct staged_names *n)
+{
+	bool last;
+
+	pthread_mutex_lock(&ns->write->lock);
+	last = --n->refs == 0;
+	pthread_mutex_unlock(&ns->write->lock);
+	if (last)
+		names_free(n);
 }
 
 static int add(struct staged_names *to, struct stage_names *from, unsigned bits)
@@ -84,25 +105,80 @@ static void drop_doubles(struct staged_names *n)
 	n->count = kept;
 }
 
-int staged_names_get(struct ns *ns, const struct intake *in, unsigned bits,
-		     struct staged_names *ret)
+static int make(struct ns *ns, const struct intake *in, unsigned bits,
+		struct staged_names **ret)
 {
-	CLEANUP(staged_names_done) struct staged_names n = { 0 };
+	CLEANUP(names_freep) struct staged_names *n = calloc(1, sizeof(*n));
 	struct stage_names open = { 0 };
-	int r = open_file_names(ns, in->dir, &open);
+	int r = n ? open_file_names(ns, in->dir, &open) : -ENOMEM;
 
 	if (r == 0)
-		r = add(&n, &open, bits);
+		r = add(n, &open, bits);
 	stage_names_done(&open);
 	if (r == 0 && in->kind == INTAKE_SAMPLE)
-		r = add_staged(ns, in->dir, &n, bits);
+		r = add_staged(ns, in->dir, n, bits);
 	if (r < 0)
 		return r;
-	if (n.count)
-		qsort(n.of, n.count, sizeof(*n.of), by_hash);
-	drop_doubles(&n);
+	n->refs = 1;
+	n->dir = strdup(in->dir);
+	if (!n->dir)
+		return -ENOMEM;
+	if (n->count)
+		qsort(n->of, n->count, sizeof(*n->of), by_hash);
+	drop_doubles(n);
+	*ret = TAKE(n);
+	return 0;
+}
+
+/* Many calls list one large directory: they share what the first one made. */
+static struct staged_names *find_kept(struct write_side *w, const char *dir)
+{
+	LOCK_SCOPE(&w->lock);
+
+	for (size_t i = 0; i < ARRAY_SIZE(w->listings); i++)
+		if (w->listings[i] && !strcmp(w->listings[i]->dir, dir)) {
+			w->listings[i]->refs++;
+			return w->listings[i];
+		}
+	return NULL;
+}
+
+static void keep(struct ns *ns, struct staged_names *n)
+{
+	struct write_side *w = ns->write;
+	struct staged_names *old;
+	size_t at;
+
+	pthread_mutex_lock(&w->lock);
+	at = w->next_listing++ % ARRAY_SIZE(w->listings);
+	for (size_t i = 0; i < ARRAY_SIZE(w->listings); i++)
+		if (w->listings[i] && !strcmp(w->listings[i]->dir, n->dir))
+			at = i;
+	old = w->listings[at];
+	w->listings[at] = n;
+	n->refs++;
+	pthread_mutex_unlock(&w->lock);
+	if (old)
+		staged_names_put(ns, old);
+}
+
+void staged_lists_forget(struct ns *ns)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ns->write->listings); i++)
+		if (ns->write->listings[i])
+			staged_names_put(ns, ns->write->listings[i]);
+}
+
+int staged_names_get(struct ns *ns, const struct intake *in, unsigned bits,
+		     bool first, struct staged_names **ret)
+{
+	struct staged_names *n = first ? NULL : find_kept(ns->write, in->dir);
+	int r = n ? 0 : make(ns, in, bits, &n);
+
+	if (r < 0)
+		return r;
+	keep(ns, n);
 	*ret = n;
-	memset(&n, 0, sizeof(n));
 	return 0;
 }
 
@@ -124,6 +200,8 @@ size_t staged_names_from(const struct staged_names *n, uint64_t hash)
 const char *staged_names_at(const struct staged_names *n, size_t i,
 			    uint64_t *ret_hash)
 {
+	if (i >= n->count)
+		return NULL;
 	*ret_hash = n->of[i].hash;
 	return n->of[i].name;
 }

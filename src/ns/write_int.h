@@ -283,16 +283,16 @@ int staged_gone(struct ns *ns, int r);
 uint64_t staged_ino(uint64_t dir, const char *sub, const char *name);
 
 /* ---- staged_list.c ---- */
-struct staged_name;
-struct staged_names { /* by the hashes of the names, of so many bits */
-	struct staged_name *of;
-	size_t count;
-};
-void staged_names_done(struct staged_names *n);
+struct staged_names; /* by the hashes of the names, of so many bits */
+/* first: as they are now; else as they were when the listing began, if that is
+ * still known. */
 int staged_names_get(struct ns *ns, const struct intake *in, unsigned bits,
-		     struct staged_names *ret);
+		     bool first, struct staged_names **ret);
+void staged_names_put(struct ns *ns, struct staged_names *n);
+void staged_lists_forget(struct ns *ns);
 /* The first whose hash is not below; the name at a position. */
 size_t staged_names_from(const struct staged_names *n, uint64_t hash);
+/* NULL: there are no more. */
 const char *staged_names_at(const struct staged_names *n, size_t i,
 			    uint64_t *ret_hash);
 
@@ -313,6 +313,8 @@ struct write_side {
 	struct new_class *classes;
 	size_t nclasses;
 	struct class_table *tables;
+	struct staged_names *listings[4];
+	unsigned next_listing;
 	char *names_path; /* of the dataset of names that was looked at last, */
 	struct blob *names_order; /* and its order; or NULL */
 	uint64_t names_epoch;	  /* counts what may have changed names */

@@ -148,6 +148,7 @@ sys.path.insert(0, sys.argv[2])
 from png import decode
 top = sys.argv[1] + '/images/'
 want = [decode(top + '%06d.png' % i).tobytes() for i in range(8)]
+open('ready', 'w').close()
 n = 0
 while not os.path.exists('stop'):
     for i in range(8):
@@ -165,6 +166,7 @@ while not os.path.exists('stop'):
 open('reads', 'w').write(str(n))
 PY
 	reader=$!
+	wait_for test -e ready
 	for k in 1 2 3 4 5; do
 		writer_append d.h5 3 $((k * 10))
 		wait_for test -e "$MNT/images/$(printf %06d $((7 + 3 * k))).png"
