@@ -52,8 +52,9 @@ def chosen(only):
     rows = {r.row for g in GROUPS for r in g.ratios}
     want = set(only.split(",")) if only else rows
     if want - rows:
-        sys.exit(f"no row {', '.join(sorted(want - rows))}; there are "
-                 f"{', '.join(sorted(rows))}")
+        print(f"no row {', '.join(sorted(want - rows))}; there are "
+              f"{', '.join(sorted(rows))}", file=sys.stderr)
+        sys.exit(2)
     return want, [g for g in GROUPS if want & {r.row for r in g.ratios}]
 
 
