@@ -6,7 +6,6 @@
  * Shows images/000000.png ... and images.npy of the given sizes, all zeros, and
  * asks the kernel for what a read-only mount of h5fs asks it for: days of caching,
  * readdirplus, OPEN and FLUSH by the kernel alone. Stays in front. */
-#define _GNU_SOURCE
 #define FUSE_USE_VERSION 314
 #include <errno.h>
 #include <fuse_lowlevel.h>
@@ -253,7 +252,8 @@ static const struct fuse_lowlevel_ops ops = {
 
 static int serve(struct tree *t, const char *dir)
 {
-	char *words[] = { "nullfs", "-o", "ro,subtype=nullfs" };
+	char name[] = "nullfs", flag[] = "-o", options[] = "ro,subtype=nullfs";
+	char *words[] = { name, flag, options };
 	struct fuse_args args = FUSE_ARGS_INIT(3, words);
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	struct fuse_session *se = fuse_session_new(&args, &ops, sizeof(ops), t);

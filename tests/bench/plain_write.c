@@ -7,7 +7,6 @@
  * bytes that is chunked along its first axis and compressed by gzip: chunks are
  * deflated by all cores and written whole, then the file is flushed and synced.
  * Prints the seconds that took, without the reading of ROWS. */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <hdf5.h>
 #include <libdeflate.h>

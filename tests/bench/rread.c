@@ -6,7 +6,6 @@
  * Each reader is a process and takes every READERS-th of the paths, in their order.
  * Prints one line: files/s of all together, bytes/s, bytes, and the median and
  * 99th percentile of one file's time in microseconds. */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
