@@ -10,6 +10,7 @@
 
 #define IDLE_MS 5000  /* nothing was staged for so long: commit it */
 #define RETRY_MS 5000 /* after a commit that failed */
+#define SPACE_MS 1000 /* between two of full chunks: each has its syncs */
 
 /* ---- what the kernel must drop ---- */
 
@@ -391,7 +392,7 @@ int ns_commit(struct ns *ns, enum ns_commit_why why)
 		do
 			r = commit_once(ns, kind, &text, &is_told);
 		while (ns_again(ns, r, &tries));
-		ns->next_commit_ms = now_ms() + (r < 0 ? RETRY_MS : 0);
+		ns->next_commit_ms = now_ms() + (r < 0 ? RETRY_MS : SPACE_MS);
 	}
 	if (r < 0 && !is_told)
 		tell_failure(ns, ns->file, text, r);
