@@ -205,7 +205,10 @@ static int judge(struct ns *ns, struct open_file *f, struct refusal *refusal)
 				      refusal);
 }
 
-/* What was refused is not there; what was taken is seen as it will be. */
+/* What was refused is not there; what was taken is seen as it will be. The kernel
+ * keeps no name of what is not committed, so it need not be told of one: a name
+ * is invalidated under its directory's lock, which whoever makes the next file
+ * there holds until it is answered. */
 static void tell_verdict(struct ns *ns, struct open_file *f)
 {
 	if (f->verdict < 0 && f->staged)
@@ -214,8 +217,6 @@ static void tell_verdict(struct ns *ns, struct open_file *f)
 		f->staged = false;
 	if (f->is_replacement)
 		ns_changed(ns, node_ino(f->replaces));
-	else
-		ns_changed_name(ns, f->at.parent, f->name);
 	ns_tell(ns);
 }
 
