@@ -11,7 +11,7 @@ packages_run=(fuse3)
 packages_demo=(python3-h5py python3-numpy python3-pil attr file)
 packages_test=(
 	"${packages_demo[@]}"
-	bats rsync procps strace zstd hdf5-tools pngcheck netpbm
+	bats imagemagick rsync procps strace zstd hdf5-tools pngcheck netpbm
 	python3-opencv python3-torch python3-torchvision
 )
 packages_bench=(
