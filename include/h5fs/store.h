@@ -65,7 +65,6 @@ enum store_change store_check(struct store *s);
 int store_fresh(struct store *s);
 /* Told with a notice at mount: "read without a lock: ...", or NULL. */
 const char *store_warning(const struct store *s);
-const char *store_path(const struct store *s); /* absolute, links resolved */
 /* Of FILE when it was opened. */
 void store_times(const struct store *s, struct timespec *ret_mtime,
 		 uint64_t *ret_dev, uint64_t *ret_ino);

@@ -291,11 +291,6 @@ const char *store_warning(const struct store *s)
 	return s->warning;
 }
 
-const char *store_path(const struct store *s)
-{
-	return s->path;
-}
-
 void store_times(const struct store *s, struct timespec *ret_mtime,
 		 uint64_t *ret_dev, uint64_t *ret_ino)
 {
